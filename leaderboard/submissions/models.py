@@ -1,0 +1,132 @@
+"""Submissions, what was said about them, and the quota they were paid from."""
+
+from django.conf import settings
+from django.db import models
+
+
+class State(models.TextChoices):
+    RECEIVED = "received"
+    AUDITING = "auditing"
+    REJECTED = "rejected"
+    IN_REVIEW = "in_review"
+    ACCEPTED = "accepted"
+    QUEUED = "queued"
+    RUNNING = "running"
+    SCORING = "scoring"
+    RANKED = "ranked"
+    FAILED = "failed"
+    ERRORED = "errored"
+    WITHDRAWN = "withdrawn"
+    DISQUALIFIED = "disqualified"
+
+
+FINAL = frozenset({State.REJECTED, State.RANKED, State.FAILED, State.ERRORED, State.WITHDRAWN, State.DISQUALIFIED})
+
+
+class QuotaAccount(models.Model):
+    """The row that is locked to take, charge or give back a place; first in the lock order."""
+
+    team = models.ForeignKey("accounts.Team", models.CASCADE)
+    phase = models.ForeignKey("competitions.Phase", models.CASCADE)
+
+    class Meta:
+        constraints = [models.UniqueConstraint("team", "phase", name="one_quota_account")]
+
+
+class Submission(models.Model):
+    """An immutable script, launch command and method note of one team in one phase."""
+
+    phase = models.ForeignKey("competitions.Phase", models.PROTECT, related_name="submissions")
+    team = models.ForeignKey("accounts.Team", models.PROTECT, related_name="submissions")
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    version = models.PositiveIntegerField()  # counts within team and phase, from 1
+    kit = models.ForeignKey("competitions.Kit", models.PROTECT, related_name="+")
+    policy = models.ForeignKey("competitions.Policy", models.PROTECT, related_name="+")
+    script = models.BinaryField()  # the bytes as sent, UTF-8 or not
+    script_sha256 = models.CharField(max_length=64, db_index=True)
+    launch = models.CharField(max_length=500)
+    launch_spec = models.JSONField()  # the parsed launch: launcher, processes, env, args
+    note = models.CharField(max_length=200, blank=True)
+    state = models.CharField(max_length=16, choices=State.choices, default=State.RECEIVED)
+    reason_code = models.CharField(max_length=40, blank=True)
+    reason = models.TextField(blank=True)  # one sentence for the competitor
+    created = models.DateTimeField(auto_now_add=True)
+    changed = models.DateTimeField()  # last change of state
+    deadline = models.DateTimeField(null=True)  # when the reaper looks at it; null only in final states and in review
+    mean_bpb = models.FloatField(null=True)  # of its finite public scores, written once when it ranks
+    sd_bpb = models.FloatField(null=True)
+    n_scores = models.PositiveIntegerField(default=0)
+    ranked_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=("phase", "state", "team", "mean_bpb")),
+            models.Index(fields=("state", "deadline")),
+        ]
+        constraints = [
+            models.UniqueConstraint("team", "phase", "version", name="version_once_per_team_and_phase"),
+            models.UniqueConstraint(
+                "team",
+                "phase",
+                "script_sha256",
+                "launch",
+                name="same_script_once",
+                condition=~models.Q(state__in=["rejected", "withdrawn", "failed", "errored"]),
+            ),
+            models.CheckConstraint(
+                name="ranked_needs_finite_mean",
+                condition=~models.Q(state="ranked") | (models.Q(mean_bpb__gt=0) & models.Q(mean_bpb__lte=64)),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"submission {self.pk} v{self.version}"
+
+
+class Report(models.Model):
+    """One audit of a submission; the newest counts, older ones stay."""
+
+    submission = models.ForeignKey(Submission, models.CASCADE, related_name="reports")
+    verdict = models.CharField(max_length=10)
+    ruleset = models.CharField(max_length=40)
+    body = models.JSONField()
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        get_latest_by = "id"
+
+
+class Event(models.Model):
+    """A line in a submission's history, as its team sees it."""
+
+    submission = models.ForeignKey(Submission, models.CASCADE, related_name="events")
+    at = models.DateTimeField()
+    kind = models.CharField(max_length=40)  # state, progress, report, attempt …
+    state = models.CharField(max_length=16)
+    message = models.TextField(blank=True)
+    data = models.JSONField(default=dict)
+    actor = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+
+    class Meta:
+        ordering = ("id",)
+
+
+class QuotaEntry(models.Model):
+    """A hold, charge, release or refund with its cause. Used = holds and charges that nothing gave back."""
+
+    class Kind(models.TextChoices):
+        HOLD = "hold"
+        CHARGE = "charge"
+        RELEASE = "release"
+        REFUND = "refund"
+
+    account = models.ForeignKey(QuotaAccount, models.CASCADE, related_name="entries")
+    submission = models.ForeignKey(Submission, models.CASCADE, related_name="quota_entries")
+    kind = models.CharField(max_length=8, choices=Kind.choices)
+    cause = models.CharField(max_length=60)
+    at = models.DateTimeField()
+    window = models.DateTimeField()  # start of the quota window that the submission's hold fell into
+
+    class Meta:
+        constraints = [models.UniqueConstraint("submission", "kind", name="each_quota_step_once")]
+        indexes = [models.Index(fields=("account", "window"))]

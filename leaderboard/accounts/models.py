@@ -9,7 +9,9 @@ class User(AbstractUser):
     """A person; `is_staff` marks an organizer."""
 
     class Meta:
-        constraints = [models.UniqueConstraint(Lower("email"), name="one_account_per_email", condition=~models.Q(email=""))]
+        constraints = (
+            models.UniqueConstraint(Lower("email"), name="one_account_per_email", condition=~models.Q(email="")),
+        )
 
 
 class Team(models.Model):
@@ -20,7 +22,7 @@ class Team(models.Model):
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint("competition", Lower("name"), name="team_name_once_per_competition")]
+        constraints = (models.UniqueConstraint("competition", Lower("name"), name="team_name_once_per_competition"),)
 
     def __str__(self) -> str:
         return self.name
@@ -34,7 +36,7 @@ class Membership(models.Model):
     competition = models.ForeignKey("competitions.Competition", models.CASCADE, related_name="+")
 
     class Meta:
-        constraints = [models.UniqueConstraint("user", "competition", name="one_team_per_person_and_competition")]
+        constraints = (models.UniqueConstraint("user", "competition", name="one_team_per_person_and_competition"),)
 
 
 class ApiToken(models.Model):

@@ -1,7 +1,13 @@
 """Competitions, their phases, kits, shards and policies, as loaded from a competition file."""
 
+from datetime import datetime
+from functools import cached_property
+
 from django.conf import settings
 from django.db import models
+from django.utils import timezone
+
+from leaderboard.competitions.spec import PhaseSpec, State
 
 
 class Kit(models.Model):
@@ -33,7 +39,7 @@ class Policy(models.Model):
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint("competition", "number", name="policy_number_once")]
+        constraints = (models.UniqueConstraint("competition", "number", name="policy_number_once"),)
 
 
 class Competition(models.Model):
@@ -66,7 +72,19 @@ class Phase(models.Model):
 
     class Meta:
         ordering = ("position",)
-        constraints = [models.UniqueConstraint("competition", "slug", name="phase_slug_once")]
+        constraints = (models.UniqueConstraint("competition", "slug", name="phase_slug_once"),)
 
     def __str__(self) -> str:
         return f"{self.competition_id}/{self.slug}"
+
+    @cached_property
+    def rules(self) -> PhaseSpec:
+        """Return the validated spec; a row that does not validate is a fault, not a phase with defaults."""
+        return PhaseSpec.model_validate(self.spec)
+
+    def state(self, now: datetime | None = None) -> State:
+        """Return whether the phase is to come, takes submissions, or is over, at `now` (default: the clock's)."""
+        now = now or timezone.now()
+        if now < self.opens:
+            return "upcoming"
+        return "open" if now < self.closes else "closed"

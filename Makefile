@@ -1,18 +1,41 @@
+# The commands of this project, the same for people and CI. `make` lists them.
 .DEFAULT_GOAL := help
-PY := .venv/bin/python
-.PHONY: help run test lint bench clean
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+.PHONY: help run test lint format bench clean
 
-help: ## Show these commands
+help: ## show these commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
 
-lint: .venv/ready ## Style, types and import borders
+run: .venv/ready ## start everything at http://127.0.0.1:8000 (PORT=, ONCE=1) and watch the baseline train
+	@deploy/need bwrap bubblewrap
+	@.venv/bin/python deploy/demo/run.py
+
+test: .venv/ready ## the whole suite
+	@deploy/need bwrap bubblewrap
+	@.venv/bin/pytest
+
+lint: .venv/ready ## style, types, import borders
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/lint-imports
+	.venv/bin/djlint --check --lint --quiet templates
+
+format: .venv/ready ## write the code the way lint wants it
+	.venv/bin/ruff check --fix-only .
+	.venv/bin/ruff format .
+
+bench: .venv/ready ## speed, as ratios measured in one run
+	@deploy/need bwrap bubblewrap
+	@.venv/bin/python -m tests.bench
+
+clean: ## forget the environment and all state (database, shards, keys, runs)
+	rm -rf .venv var
 
 .venv/ready: requirements.lock pyproject.toml
-	python3 -m venv .venv
-	.venv/bin/pip install --quiet --requirement requirements.lock
-	.venv/bin/pip install --quiet --no-deps --editable .
+	@echo "· Libraries (about 1.5 GB, one to three minutes the first time)"
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info[:2] == (3, 11) else "Python 3.11 is needed; this is " + sys.version)'
+	@$(PYTHON) -m venv .venv || { echo "Python cannot make environments. Type this once:  sudo apt-get install -y python3.11-venv" >&2; exit 1; }
+	.venv/bin/pip install --disable-pip-version-check --requirement requirements.lock
+	.venv/bin/pip install --disable-pip-version-check --quiet --no-deps --editable .
 	@touch $@

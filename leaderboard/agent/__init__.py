@@ -1,0 +1,1 @@
+"""The process on a hardware host that takes runs: a Celery worker without Django, database or other queues."""

@@ -1,0 +1,72 @@
+"""`make run`: the whole platform on this machine, with a demo competition and one baseline that trains as you watch.
+
+What is slow is done once and kept in the state folder; a second start only checks it. Everything that was started
+ends with this process, however it ends.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from people import demo_people
+from processes import AlreadyRunning, Processes
+from show import show_baseline
+from steps import Failed, manage, say
+
+from leaderboard.env import PROJECT, env
+
+COMPETITION = PROJECT / "deploy" / "demo" / "competition.toml"
+
+
+def prepare(home: Path) -> None:
+    """Bring the state folder to where the site can start: database, corpus, shards, competition, agent's key."""
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    manage("Database", "migrate", "--verbosity", "0")
+    manage("Demo corpus", "corpus", "harvest", "--name", "demo")
+    manage("Tokenizer and shards", "shards", "build", "--set", "demo", "--corpus", "demo")
+    manage("Demo competition", "competition", "load", str(COMPETITION))
+    manage("This host's agent", "agent", "add", env().agent_name, "--hardware", env().agent_hardware, "--if-missing")
+
+
+def serve(home: Path, port: int, once: bool) -> int:
+    """Start every process, show the baseline's way to the board, and stay until Ctrl-C. Return the exit status."""
+    url = env().public_url
+    with Processes(home, port) as processes:
+        processes.wait_until_ready(url)
+        people = demo_people(home, url)
+        say(f"\nHoldout is at {url}")
+        for person in people:
+            say(f"  {person.role:<11} {person.username:<11} password {person.password}")
+        say("")
+        ranked = show_baseline()
+        if once:
+            return 0 if ranked else 1
+        say(f"\nServing at {url} until Ctrl-C. Logs: {home / 'logs'}")
+        processes.wait()
+    return 0
+
+
+def main() -> int:
+    """Read PORT and ONCE, then prepare and serve."""
+    port, once = int(os.environ.get("PORT", "8000")), os.environ.get("ONCE", "") not in ("", "0")
+    os.environ["HOLDOUT_PUBLIC_URL"] = f"http://127.0.0.1:{port}"
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill is a Ctrl-C
+    home = env().home
+    try:
+        prepare(home)
+        return serve(home, port, once)
+    except (Failed, AlreadyRunning) as failed:
+        say(str(failed), to=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        say("\nStopped. `make run` goes on from here.")
+        return 0 if not once else 130
+    except subprocess.CalledProcessError as failed:
+        say(f"{failed.cmd[0]} ended with {failed.returncode}.", to=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

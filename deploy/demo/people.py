@@ -27,7 +27,10 @@ def demo_people(home: Path, url: str) -> list[Person]:
     django.setup()
     path = home / "secrets" / "demo-accounts.json"
     if not path.exists():
-        fresh = [Person("organizer", "olga", secrets.token_urlsafe(12)), Person("competitor", "carl", secrets.token_urlsafe(12))]
+        fresh = [
+            Person("organizer", "olga", secrets.token_urlsafe(12)),
+            Person("competitor", "carl", secrets.token_urlsafe(12)),
+        ]
         path.touch(mode=0o600)
         path.write_text(json.dumps([asdict(person) for person in fresh]))
     people = [Person(**fields) for fields in json.loads(path.read_text())]

@@ -61,7 +61,9 @@ class Processes:
         )
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._supervisor is not None and self._supervisor.poll() is None:
             self._supervisor.send_signal(signal.SIGTERM)
             self._supervisor.wait()
@@ -91,7 +93,9 @@ class Processes:
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise AlreadyRunning(f"Holdout already runs with the state folder {self.home}; stop that one first.") from None
+            raise AlreadyRunning(
+                f"Holdout already runs with the state folder {self.home}; stop that one first."
+            ) from None
 
     def _refuse_taken_port(self) -> None:
         with socket.socket() as probe:
@@ -113,13 +117,13 @@ class Processes:
     def _configuration(self) -> str:
         python, run = shlex.quote(str(BIN / "python")), shlex.quote(str(self.home / "run"))
         valkey = f"{shlex.quote(str(get_binary_path()))} --port 0 --unixsocket {shlex.quote(str(self._socket()))}"
-        worker = "worker --without-gossip --without-mingle --loglevel INFO"
+        worker = "worker --without-gossip --without-mingle --loglevel INFO --hostname"
         programs = {
             "valkey": f"{valkey} --unixsocketperm 700 --save '' --dir {run}",
             "web": f"{python} -m uvicorn leaderboard.asgi:application --port {self.port} --no-access-log",
-            "worker": f"{python} -m celery --app leaderboard.celery {worker} --concurrency 1 --queues platform",
+            "worker": f"{python} -m celery --app leaderboard.celery {worker} worker@%%h --concurrency 1 --queues platform",
             "beat": f"{python} -m celery --app leaderboard.celery beat --pidfile=",
-            "agent": f"{python} -m celery --app leaderboard.agent.app {worker} --pool solo --queues hw.cpu -n agent@%%h",
+            "agent": f"{python} -m celery --app leaderboard.agent.app {worker} agent@%%h --pool solo --queues hw.cpu",
         }
         head = [
             "[supervisord]",
@@ -150,5 +154,3 @@ stdout_logfile_backups=1"""
 def _end_with_parent() -> None:
     """Ask the kernel to stop supervisord, politely, when this process dies."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-
-

@@ -1,12 +1,11 @@
 """`make run`: the whole platform on this machine, with a demo competition and one baseline that trains as you watch.
 
 What is slow is done once and kept in the state folder; a second start only checks it. Everything that was started
-ends with this process, however it ends.
+ends with this process, however it ends. A competition file of your own can be named on the command line.
 """
 
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -20,13 +19,13 @@ from leaderboard.env import PROJECT, env
 COMPETITION = PROJECT / "deploy" / "demo" / "competition.toml"
 
 
-def prepare(home: Path) -> None:
+def prepare(home: Path, competition: Path) -> None:
     """Bring the state folder to where the site can start: database, corpus, shards, competition, agent's key."""
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     manage("Database", "migrate", "--verbosity", "0")
     manage("Demo corpus", "corpus", "harvest", "--name", "demo")
     manage("Tokenizer and shards", "shards", "build", "--set", "demo", "--corpus", "demo")
-    manage("Demo competition", "competition", "load", str(COMPETITION))
+    manage("Competition", "competition", "load", str(competition))
     manage("This host's agent", "agent", "add", env().agent_name, "--hardware", env().agent_hardware, "--if-missing")
 
 
@@ -38,7 +37,7 @@ def serve(home: Path, port: int, once: bool) -> int:
         people = demo_people(home, url)
         say(f"\nHoldout is at {url}")
         for person in people:
-            say(f"  {person.role:<11} {person.username:<11} password {person.password}")
+            say(f"  {person.role:<11} {person.username:<6} password {person.password}")
         say("")
         ranked = show_baseline()
         if once:
@@ -53,19 +52,16 @@ def main() -> int:
     port, once = int(os.environ.get("PORT", "8000")), os.environ.get("ONCE", "") not in ("", "0")
     os.environ["HOLDOUT_PUBLIC_URL"] = f"http://127.0.0.1:{port}"
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill is a Ctrl-C
-    home = env().home
+    home, competition = env().home, Path(sys.argv[1]) if len(sys.argv) > 1 else COMPETITION
     try:
-        prepare(home)
+        prepare(home, competition)
         return serve(home, port, once)
     except (Failed, AlreadyRunning) as failed:
         say(str(failed), to=sys.stderr)
         return 1
     except KeyboardInterrupt:
         say("\nStopped. `make run` goes on from here.")
-        return 0 if not once else 130
-    except subprocess.CalledProcessError as failed:
-        say(f"{failed.cmd[0]} ended with {failed.returncode}.", to=sys.stderr)
-        return 1
+        return 130 if once else 0
 
 
 if __name__ == "__main__":

@@ -31,9 +31,7 @@ def show_baseline() -> bool:
 
 def board() -> list[dict[str, Any]]:
     """Return the demo board's rows as the CLI has them."""
-    asked = subprocess.run(
-        [SUBMIT, "standings", "--json"], cwd=PROJECT, check=False, capture_output=True, text=True
-    )
+    asked = subprocess.run([SUBMIT, "standings", "--json"], cwd=PROJECT, check=False, capture_output=True, text=True)
     if asked.returncode:
         say(asked.stderr.strip())
         return []

@@ -14,7 +14,7 @@ class Failed(Exception):
 
 def say(text: str, to: TextIO | None = None) -> None:
     """Print a line at once, also into a pipe."""
-    print(text, file=to or sys.stdout, flush=True)  # noqa: T201 - talking to a person is this program's work
+    print(text, file=to or sys.stdout, flush=True)
 
 
 def manage(what: str, *arguments: str) -> None:
@@ -23,7 +23,9 @@ def manage(what: str, *arguments: str) -> None:
     say(f"· {what}")
     ended = subprocess.run([sys.executable, str(PROJECT / "manage.py"), *arguments], cwd=PROJECT, check=False)
     if ended.returncode:
-        raise Failed(f"{what}: `manage.py {' '.join(arguments)}` ended with {ended.returncode}; its reason stands above.")
+        raise Failed(
+            f"{what}: `manage.py {' '.join(arguments)}` ended with {ended.returncode}; its reason stands above."
+        )
     seconds = time.monotonic() - start
     if seconds > 2:
         say(f"  {what}: {seconds:.0f} s")

@@ -39,7 +39,9 @@ class LocalRun:
             text=True,
         )
         run = cls(process)
-        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
         process.stdin.write(signing_key + "\n")
         process.stdin.close()
         for read, stream in ((run._read_events, process.stdout), (run._read_errors, process.stderr)):

@@ -1,0 +1,66 @@
+"""Rules about the files themselves."""
+
+import re
+import subprocess
+from pathlib import Path
+from statistics import median
+
+ROOT = Path(__file__).resolve().parents[2]
+HARD_CAP, MEDIAN_CAP = 400, 90
+TOP = {
+    "manage.py",
+    "leaderboard",
+    "reviewer",
+    "scoring",
+    "templates",
+    "tests",
+    "deploy",
+    "README.md",
+    "pyproject.toml",
+    "requirements.lock",
+    "Makefile",
+    ".ci",
+    ".gitignore",
+    ".importlinter",
+    "LICENSE",
+}
+
+
+def tracked() -> list[Path]:
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return [ROOT / name for name in names.split("\0") if name and (ROOT / name).is_file()]
+
+
+def modules() -> list[Path]:
+    return [path for path in tracked() if path.suffix == ".py" and "migrations" not in path.parts]
+
+
+def test_the_top_level_is_what_the_architecture_says() -> None:
+    assert {path.relative_to(ROOT).parts[0] for path in tracked()} <= TOP
+
+
+def test_no_module_is_over_the_hard_cap() -> None:
+    lengths = {path: path.read_text().count("\n") for path in modules()}
+    assert {path: n for path, n in lengths.items() if n > HARD_CAP} == {}
+
+
+def test_the_median_module_is_short() -> None:
+    product = [path for path in modules() if "tests" not in path.parts and path.name != "__init__.py"]
+    assert median(path.read_text().count("\n") for path in product) <= MEDIAN_CAP
+
+
+def test_no_text_names_a_machine() -> None:
+    """Paths of a developer's machine in a file would be read by a stranger as instructions."""
+    private = re.compile(r"(?<![\w.<{$])/(?:work|home/\w+|root/\w+|Users)/")
+    found = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in tracked()
+        if path.suffix in {".py", ".md", ".toml", ".html", ".css", ".sh", ""}
+        and path.parts[-2:] != ("architecture", "test_tree.py")
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if private.search(line)
+        and "/work/out" not in line
+        and "/work/train.py" not in line
+        and "/work/prepare.py" not in line
+    ]
+    assert found == []

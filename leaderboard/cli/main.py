@@ -1,0 +1,150 @@
+"""The `submit` command: what may be typed, and how every way to end becomes a sentence and an exit code.
+
+The first word decides. If it is the name of a subcommand, that is meant; anything else is the form that sends a
+script. A script that has such a name is written `./status`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer.exceptions import TyperException
+
+from leaderboard.cli.errors import CliError, Exit, Interrupted, PlatformFault, QuotaUsed, Usage
+
+Url = Annotated[str | None, typer.Option("--url", help="Server; also SUBMIT_URL.", show_default=False)]
+Competition = Annotated[str | None, typer.Option(help="Slug; also SUBMIT_COMPETITION.", show_default=False)]
+Phase = Annotated[str | None, typer.Option(help="Slug; also SUBMIT_PHASE.", show_default=False)]
+Timeout = Annotated[float | None, typer.Option(min=0.0, help="Wait this many seconds at most.", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object for each event.")]
+_EPILOG = (
+    "Also: submit status ID, submit standings (each with --help). Ends with 0 ranked or clean, 2 usage, "
+    "3 not authenticated, 4 rejected, 5 quota, 6 failed, 7 platform fault, 8 timed out, 9 in review, 130 interrupted."
+)
+
+
+def _script(
+    script: Annotated[str, typer.Argument(help="The training script.", metavar="SCRIPT", show_default=False)],
+    check: Annotated[bool, typer.Option("--check", help="Audit here; nothing is sent.")] = False,
+    competition: Competition = None,
+    phase: Phase = None,
+    launch: Annotated[str | None, typer.Option(help="Launch command.", show_default=False)] = None,
+    note: Annotated[str | None, typer.Option(help="The method in one line.", show_default=False)] = None,
+    wait: Annotated[bool, typer.Option(help="Follow it to its end.")] = True,
+    timeout: Timeout = None,
+    url: Url = None,
+    as_json: Json = False,
+) -> int:
+    """Send a training script and follow it to its score."""
+    if script in _APPS:
+        raise Usage(f"`{script}` is a subcommand and comes first; a script of that name is written ./{script}.")
+    if check:
+        from leaderboard.cli.check import check as check_script
+
+        return check_script(Path(script), as_json=as_json)
+    from leaderboard.cli.send import send
+
+    flags = {"url": url, "competition": competition, "phase": phase, "launch": launch, "note": note}
+    return send(Path(script), flags, _environ(), wait=wait, timeout=timeout, as_json=as_json)
+
+
+def _status(
+    number: Annotated[int, typer.Argument(metavar="ID", min=1, help="The submission's number.", show_default=False)],
+    wait: Annotated[bool, typer.Option(help="Follow it to its end.")] = False,
+    timeout: Timeout = None,
+    url: Url = None,
+    as_json: Json = False,
+) -> int:
+    """Show a submission; with --wait follow it again."""
+    from leaderboard.cli.look import status
+
+    return status(number, {"url": url}, _environ(), wait=wait, timeout=timeout, as_json=as_json)
+
+
+def _standings(competition: Competition = None, phase: Phase = None, url: Url = None, as_json: Json = False) -> int:
+    """Print the board of a phase."""
+    from leaderboard.cli.look import standings
+
+    flags = {"url": url, "competition": competition, "phase": phase}
+    return standings(flags, _environ(), as_json=as_json)
+
+
+def _environ() -> Mapping[str, str]:
+    """The CLI is installed without the site, so it cannot ask leaderboard.env; this is its one look."""
+    return os.environ
+
+
+_APPS: dict[str, Callable[..., int]] = {"status": _status, "standings": _standings}
+
+
+def _run(arguments: Sequence[str]) -> int:
+    words = list(arguments)
+    name = words.pop(0) if words and words[0] in _APPS else None
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.command(epilog=None if name else _EPILOG)(_APPS[name] if name else _script)
+    program = f"submit {name}" if name else "submit"
+    try:
+        # Without standalone mode the callback's exit code comes back, and errors of usage are ours to word.
+        return int(app(words, prog_name=program, standalone_mode=False) or 0)
+    except TyperException as error:
+        hint = f"`{program} --help` shows what can be said."
+        if name and Path(name).is_file():
+            hint = f"For the file of that name write ./{name}."
+        raise Usage(f"{error.format_message().rstrip('.')}. {hint}") from error
+
+
+def main() -> None:
+    """Run `submit` and leave the process with its exit code; no traceback reaches the user."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    arguments = sys.argv[1:]
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has gone (`submit standings | head`); a second failure at exit would print a traceback.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = Exit.PIPE_CLOSED
+    except CliError as error:
+        code = _tell(error, arguments)
+    except KeyboardInterrupt:
+        code = _tell(Interrupted("Interrupted."), arguments)
+    except Exception as error:
+        code = _tell(PlatformFault(_unforeseen(error), code="internal"), arguments)
+    sys.exit(code)
+
+
+def _tell(error: CliError, arguments: Sequence[str]) -> int:
+    from leaderboard.cli.show import say_json
+    from leaderboard.cli.words import clean
+
+    if "--json" in arguments:
+        say_json(error.event())
+    sentence = error.sentence
+    if isinstance(error, QuotaUsed):
+        sentence += _next_slot(error)
+    sys.stderr.write(f"submit: {clean(sentence)}\n")
+    return int(error.exit)
+
+
+def _next_slot(error: QuotaUsed) -> str:
+    from datetime import UTC, datetime
+
+    from leaderboard.cli.words import local_time
+
+    moment = local_time(error.data.get("next_slot"), datetime.now(UTC))
+    return f" The next slot opens {moment}." if moment else ""
+
+
+def _unforeseen(error: Exception) -> str:
+    """Name the place for a report, not the values: they may hold a token."""
+    trace = error.__traceback__
+    while trace and trace.tb_next:
+        trace = trace.tb_next
+    place = f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else "an unknown place"
+    return f"submit itself failed ({type(error).__name__} at {place}), which is not your script's doing; report it."

@@ -1,0 +1,106 @@
+"""`submit script.py`: read, upload, follow."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from leaderboard.cli import show as shows
+from leaderboard.cli.answers import maybe
+from leaderboard.cli.errors import Exit, Interrupted, Usage
+from leaderboard.cli.origin import is_loopback
+from leaderboard.cli.scriptlines import read_script_lines
+from leaderboard.cli.settings import Settings, resolve
+
+_MAX_SCRIPT = 16 << 20  # far above any phase's own limit, which the server knows
+
+
+def read_script(path: Path) -> bytes:
+    """Return a script's bytes. Raises Usage for what is no readable, regular file."""
+    try:
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode):
+            raise Usage(f"{path} is {'a folder' if stat.S_ISDIR(mode) else 'not a file'}; name one Python file.")
+        with path.open("rb") as file:
+            script = file.read(_MAX_SCRIPT + 1)
+    except FileNotFoundError as error:
+        raise Usage(f"There is no file {path}; check the name and the folder.") from error
+    except (OSError, ValueError) as error:
+        raise Usage(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+    if len(script) > _MAX_SCRIPT:
+        raise Usage(f"{path} is larger than {_MAX_SCRIPT >> 20} MB; no phase takes such a script.")
+    return script
+
+
+def send(
+    path: Path,
+    flags: Mapping[str, str | None],
+    environ: Mapping[str, str],
+    *,
+    wait: bool,
+    timeout: float | None,
+    as_json: bool,
+) -> Exit:
+    """Upload a script and, with `wait`, follow it to its end. Raises what errors.py lists."""
+    script = read_script(path)
+    settings = resolve(flags, environ, read_script_lines(script, str(path)), Path.cwd(), Path.home())
+    settings.need_token()
+    if settings.origin.startswith("http://") and not is_loopback(settings.origin):
+        sys.stderr.write(f"submit: {settings.origin} is not encrypted, others on the way can read your token.\n")
+
+    from leaderboard.cli.api import Api
+    from leaderboard.cli.follow import Follower
+
+    show = shows.choose(as_json=as_json, file=str(path))
+    number: int | None = None
+    with Api(settings) as api:
+        try:
+            competition, phase = choose_phase(settings, api)
+            fields = {"competition": competition, "phase": phase, "launch": settings.launch, "note": settings.note}
+            given = {key: value for key, value in fields.items() if value is not None}
+            sent = api.send(name=path.name, script=script, fields=given)
+            number = sent.id
+            show.received(sent, api.base)
+            if not wait:
+                return Exit.OK
+            outcome = Follower(api, show, number, timeout=timeout).run()
+            show.outcome(outcome)
+            return outcome.exit
+        except KeyboardInterrupt as error:
+            raise interrupted(number) from error
+        finally:
+            show.close()
+
+
+def interrupted(number: int | None) -> Interrupted:
+    """Return the error for Ctrl-C, with the way back to a submission that is already in."""
+    if number is None:
+        return Interrupted("Interrupted before the server confirmed the script; `submit standings` shows the board.")
+    return Interrupted(
+        f"Stopped watching; submission {number} goes on. `submit status {number}` shows it, with --wait follows it.",
+        data={"submission": number},
+    )
+
+
+def choose_phase(settings: Settings, api: Any) -> tuple[str, str]:
+    """Return competition and phase; where nobody named them and only one can be meant, that one.
+
+    Raises Usage with the choices when there are several.
+    """
+    if settings.competition and settings.phase:
+        return settings.competition, settings.phase
+    choices = []
+    for competition in api.competitions():
+        slug = str(competition.get("slug"))
+        if settings.competition in (None, slug):
+            for phase in maybe(competition, "phases", list) or []:
+                if isinstance(phase, dict) and settings.phase in (None, phase.get("slug")):
+                    choices.append((slug, str(phase.get("slug")), phase.get("state")))
+    possible = [choice for choice in choices if choice[2] == "open"] or choices
+    if len(possible) == 1:
+        return possible[0][0], possible[0][1]
+    named = ", ".join(f"{competition}/{phase}" for competition, phase, _ in possible) or "none fits"
+    raise Usage(f"Name a competition and a phase with --competition and --phase; to choose from: {named}.")

@@ -1,0 +1,36 @@
+"""What every test of the platform needs from its database."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core.management.commands import flush
+from django.db import connection
+
+from leaderboard.ledger import triggers
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings() -> None:
+    """Keep the test database in a file: SQLite in memory has table locks that no real site has."""
+    if connection.vendor == "sqlite":
+        connection.settings_dict["TEST"]["NAME"] = str(Path(settings.HOME) / "test.sqlite3")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ledger_is_emptied_between_tests() -> Iterator[None]:
+    """Let the flush behind transactional tests empty the ledger, which refuses that to everybody else."""
+    plain = flush.Command.handle
+
+    def handle(self: flush.Command, **options: Any) -> None:
+        triggers.drop(connection)
+        try:
+            plain(self, **options)
+        finally:
+            triggers.create(connection)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(flush.Command, "handle", handle)
+        yield

@@ -40,6 +40,10 @@ class Processes:
 
     def __init__(self, home: Path, port: int) -> None:
         self.home, self.port = home, port
+        self._environ = os.environ | {
+            "HOLDOUT_HOME": str(home),
+            "HOLDOUT_PUBLIC_URL": f"http://127.0.0.1:{port}",
+        }
         self._lock: IO[str] | None = None
         self._supervisor: subprocess.Popen[bytes] | None = None
         self._short: str | None = None
@@ -54,6 +58,7 @@ class Processes:
         self._supervisor = subprocess.Popen(
             [BIN / "supervisord", "--nodaemon", "--configuration", conf],
             cwd=PROJECT,
+            env=self._environ,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,  # Ctrl-C reaches us alone; we then stop the others in order
@@ -111,7 +116,7 @@ class Processes:
         if len(str(path)) > SOCKET_PATH_MAX:
             self._short = tempfile.mkdtemp(prefix="holdout-")  # 0700
             path = Path(self._short) / "valkey.sock"
-            os.environ["HOLDOUT_BROKER_URL"] = f"redis+socket://{path}"
+            self._environ["HOLDOUT_BROKER_URL"] = f"redis+socket://{path}"
         return path
 
     def _configuration(self) -> str:
@@ -121,7 +126,7 @@ class Processes:
         programs = {
             "valkey": f"{valkey} --unixsocketperm 700 --save '' --dir {run}",
             "web": f"{python} -m uvicorn leaderboard.asgi:application --port {self.port} --no-access-log",
-            "worker": f"{python} -m celery --app leaderboard.celery {worker} worker@%%h --concurrency 1 --queues platform",
+            "worker": f"{python} -m celery --app leaderboard.celery {worker} site@%%h --concurrency 1 --queues platform",
             "beat": f"{python} -m celery --app leaderboard.celery beat --pidfile=",
             "agent": f"{python} -m celery --app leaderboard.agent.app {worker} agent@%%h --pool solo --queues hw.cpu",
         }

@@ -1,0 +1,79 @@
+"""A whole platform in a temporary state folder: real processes, started the way `make run` starts them."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+ROOT = Path(__file__).resolve().parents[2]
+SUBMIT = str(Path(sys.executable).parent / "submit")
+sys.path.insert(0, str(ROOT / "deploy" / "demo"))
+COMPETITION = Path(__file__).parent / "competition.toml"
+
+
+@dataclass
+class Site:
+    """The address of a running platform, and what one needs to act on it."""
+
+    home: Path
+    url: str
+    token: str
+
+    def submit(self, script: str, *options: str, name: str = "train.py") -> subprocess.CompletedProcess[str]:
+        """Send a script with the real CLI and wait for its end."""
+        folder = self.home / "desk"
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_text(script)
+        return self.cli(name, "--json", *options, cwd=folder)
+
+    def cli(self, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        """Run `submit` as a competitor would, with the address and token in the environment."""
+        environ = {"PATH": os.environ["PATH"], "HOME": str(self.home), "SUBMIT_URL": self.url, "SUBMIT_TOKEN": self.token,
+                   "SUBMIT_COMPETITION": "quick", "SUBMIT_PHASE": "open"}
+        return subprocess.run(
+            [SUBMIT, *words], cwd=cwd or self.home, env=environ, capture_output=True, text=True, timeout=300, check=False
+        )
+
+    def api(self, method: str, path: str, **more: Any) -> httpx.Response:
+        """Call the public API as the competitor."""
+        headers = {"Authorization": f"Bearer {self.token}"}
+        return httpx.request(method, f"{self.url}/api/v1/{path}", headers=headers, timeout=30, **more)
+
+    def pids(self, program: str) -> list[int]:
+        """Return the process ids of one of the platform's programs, as supervisord logged them."""
+        log = (self.home / "logs" / "supervisord.log").read_text()
+        return [int(pid) for pid in re.findall(rf"spawned: '{program}' with pid (\d+)", log)]
+
+    def kill(self, program: str) -> None:
+        """kill -9 a program; supervisord starts it again."""
+        os.kill(self.pids(program)[-1], signal.SIGKILL)
+
+
+def last_event(ended: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    """Return the last JSON line the CLI printed."""
+    event: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
+    return event
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def manage(home: Path, *words: str, url: str = "http://127.0.0.1:8000", stdin: str = "") -> str:
+    """Run a platform command on a state folder; return what it printed."""
+    environ = os.environ | {"HOLDOUT_HOME": str(home), "HOLDOUT_PUBLIC_URL": url}
+    ended = subprocess.run(
+        [sys.executable, "manage.py", *words], cwd=ROOT, env=environ, input=stdin, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout

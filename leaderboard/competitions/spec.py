@@ -10,6 +10,8 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from scoring.job import Launch as JobLaunch
+
 State = Literal["upcoming", "open", "closed"]
 Isolation = Literal["full", "user", "container"]
 Count = Annotated[int, Field(ge=1)]
@@ -77,6 +79,16 @@ class Launch(Table):
     processes: tuple[Count, ...] = Field(default=(1,), min_length=1)
     env: dict[Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")], tuple[str, ...]] = {}
     trailing: bool = False
+
+    @field_validator("env")
+    @classmethod
+    def names_are_free(cls, env: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        for name, values in env.items():
+            if not values:
+                raise ValueError(f"{name} needs the list of values that it may have")
+            for value in values:
+                JobLaunch(env={name: value})  # what a runner would refuse must not be offered
+        return env
 
     @model_validator(mode="after")
     def default_is_allowed(self) -> "Launch":

@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from leaderboard.accounts.models import Team, User
 from leaderboard.accounts.services import ensure_team, issue_token
+from leaderboard.competitions import seeds
 from leaderboard.competitions.models import Competition, Kit, Phase, Policy, ShardSet
 from leaderboard.competitions.spec import PhaseSpec
 
@@ -29,12 +30,12 @@ POLICY: dict[str, Any] = {
     "version": "1",
     "max_bytes": 262_144,
     "rules": dict.fromkeys(("K101", "E201", "E204", "D301", "S401", "T901", "T902"), "reject"),
-    "allow_env": ["OMP_NUM_THREADS"],
+    "allow_env": ["TOKENIZERS_PARALLELISM"],
 }
 
 SPEC: dict[str, Any] = {
     "budget": {"seconds": 2, "startup_cap_seconds": 20, "excluded_steps": 2, "term_seconds": 1, "threads": 1},
-    "launch": {"processes": [1, 2], "env": {"OMP_NUM_THREADS": ["1", "2"]}},
+    "launch": {"processes": [1, 2], "env": {"TOKENIZERS_PARALLELISM": ["true", "false"]}},
     "quota": {"submissions": 20, "per": "day"},
     "advance": 10,
 }
@@ -147,14 +148,15 @@ def make_phase(competition: Competition, slug: str = "open", **overrides: Any) -
         "closes": overrides.pop("closes", later(days=7)),
         "released_at": overrides.pop("released_at", None),
     }
-    return Phase.objects.create(
+    phase = Phase.objects.create(
         competition=competition,
         slug=slug,
         position=competition.phases.count(),
         spec=PhaseSpec.model_validate(merged(SPEC, overrides)).model_dump(mode="json"),
-        seed_commitment="f" * 64,
         **fields,
     )
+    seeds.draw(phase)
+    return phase
 
 
 def merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

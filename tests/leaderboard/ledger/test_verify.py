@@ -9,7 +9,7 @@ from leaderboard.ledger.models import Entry
 from leaderboard.ledger.services import append, verify
 
 pytestmark = pytest.mark.django_db
-HASH_OF_3 = "(SELECT hash FROM ledger_entry WHERE seq = 3)"
+HASH_OF_3 = "UPDATE ledger_head SET hash = (SELECT hash FROM ledger_entry WHERE seq = 3)"
 
 
 @pytest.fixture
@@ -33,8 +33,8 @@ def four_entries():
         ("UPDATE ledger_entry SET subject = 'other' WHERE seq = 4", 4, "content"),
         ("DELETE FROM ledger_entry WHERE seq = 3", 3, "missing"),
         ("DELETE FROM ledger_entry WHERE seq = 4", 4, "missing: the head stands at entry 4"),
-        (f"UPDATE ledger_head SET seq = 3, hash = {HASH_OF_3}", 4, "head stands before it"),
-        (f"UPDATE ledger_head SET hash = {HASH_OF_3}", 4, "not the one at which the head stood"),
+        (HASH_OF_3 + ", seq = 3", 4, "head stands before it"),
+        (HASH_OF_3, 4, "not the one at which the head stood"),
     ],
 )
 def test_the_first_broken_link_is_named(four_entries, tamper, broken, why):

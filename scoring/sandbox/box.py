@@ -1,0 +1,188 @@
+"""Starts a sandbox and holds it: the generic launcher for trainer, model server and scorer.
+
+    runner ── fork ── prelude (root: stage, drop) ── bubblewrap ── init (pid 1) ── program
+       │                                                            │
+       └──────────────── control socket, SOCK_SEQPACKET ────────────┘
+
+`start` returns when init has said *ready* and its folders' descriptors have come out; the program starts with `go`.
+So the time to build a sandbox is on nobody's clock. Both ends of a life are certain: whatever happens inside,
+`kill` ends pid 1 from outside, the kernel then kills the whole pid namespace, and `wait` has seen it empty before
+anything is read from it. Dying runners take their sandboxes along (PR_SET_PDEATHSIG at every joint).
+
+Not isolated: the kernel itself, timing through shared caches and memory bandwidth, and readable /usr.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from scoring.sandbox import bwrap, cgroups, syscalls
+from scoring.sandbox.prelude import Stage, become_nobody
+from scoring.sandbox.spec import SLOTS, SandboxError, Spec
+
+START_SECONDS = 30.0
+END_SECONDS = 10.0
+_DOCTOR = "run python -m scoring.sandbox.doctor"
+
+
+@dataclass
+class Box:
+    """A started sandbox: descriptors, and the two verbs that end it."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    init_pid: int
+    init_pidfd: int
+    control: socket.socket
+    output: int  # read end of stdout (and stderr unless the spec sent that elsewhere)
+    folders: dict[str, int]  # "out", "tmp", "shm" -> directory descriptor
+    group: cgroups.Group
+    settings: dict[str, object]
+
+    def go(self) -> None:
+        """Let the program start."""
+        self.control.send(b"g")
+
+    def exit_status(self) -> int | None:
+        """Return the status that init reported, None at its end without a word; blocks, poll `control` first."""
+        try:
+            message = self.control.recv(256)
+            status = json.loads(message)["exit"] if message else None
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return status if isinstance(status, int) else None
+
+    def terminate(self) -> None:
+        """Ask the program to end: SIGTERM by way of init."""
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self.init_pidfd, signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End everything inside, now; returns before it is gone (see wait)."""
+        self.group.freeze(True)
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self.init_pidfd, signal.SIGKILL)
+        self.group.kill()
+
+    def wait(self, seconds: float = END_SECONDS) -> None:
+        """Return when nothing of the sandbox is left alive; SandboxError when that takes longer."""
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise SandboxError("the sandbox did not end after it was killed") from None
+        if not self.group.remove():
+            raise SandboxError("processes are left in the sandbox's control group")
+
+    def close(self) -> None:
+        """Kill, wait, and give back every descriptor; safe to call twice."""
+        if self.init_pidfd < 0:
+            return
+        self.kill()
+        try:
+            self.wait()
+        finally:
+            for fd in (self.init_pidfd, self.output, *self.folders.values()):
+                os.close(fd)
+            self.control.close()
+            self.init_pidfd = -1
+
+
+def _rlimits(spec: Spec, group: cgroups.Group) -> str:
+    limits = {
+        "RLIMIT_NPROC": spec.caps.processes,  # counted inside the sandbox's own user namespace
+        "RLIMIT_NOFILE": spec.caps.open_files,
+        "RLIMIT_FSIZE": spec.caps.file_bytes,
+        "RLIMIT_CORE": 0,
+        "RLIMIT_MEMLOCK": 65536,
+    }
+    if "memory" not in group.folders:
+        limits["RLIMIT_DATA"] = spec.caps.memory_bytes  # per process; the meter adds the processes up
+    return ",".join(f"{name}={value}" for name, value in limits.items())
+
+
+def _command(spec: Spec, group: cgroups.Group, stage: Stage, uid: int, fds: dict[str, int]) -> bwrap.Arguments:
+    args = bwrap.arguments(spec, uid, stage)
+    filter_fd = syscalls.memory_file(
+        syscalls.program(affinity="cpuset" in group.folders, memfd="memory" in group.folders or spec.slot == "scorer")
+    )
+    args.fds.append(filter_fd)
+    args.add("--seccomp", str(filter_fd), "--info-fd", str(fds["info"]))
+    folders = ["tmp", "shm"] if spec.caps.output_bytes is None else ["out", "tmp", "shm"]
+    python = str(Path(sys.base_prefix).resolve() / "bin" / f"python3.{sys.version_info.minor}")
+    args.add(*bwrap.init_command(python, fds["control"]))
+    args.add(",".join(folders), ",".join(map(str, spec.keep_fds)) or "-", _rlimits(spec, group), spec.cwd, *spec.argv)
+    return args
+
+
+def start(spec: Spec) -> Box:
+    """Build the sandbox of `spec` and return it ready, its program not yet started.
+
+    Raises SandboxError, with bubblewrap's own words, when this host cannot.
+    """
+    root = os.geteuid() == 0
+    uid = SLOTS[spec.slot] if root else os.getuid()
+    group = cgroups.create(
+        spec.name, memory_bytes=spec.caps.memory_bytes, processes=spec.caps.processes + 3, cpus=spec.cpus
+    )
+    with contextlib.ExitStack() as undo:
+        undo.callback(group.remove)
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        undo.callback(ours.close)
+        read_info, write_info = os.pipe()
+        read_out, write_out = os.pipe()
+        undo.callback(os.close, read_out)
+        stage = Stage(root)
+        args = _command(spec, group, stage, uid, {"control": theirs.fileno(), "info": write_info})
+        inherit = (*args.fds, theirs.fileno(), write_info, *spec.keep_fds)
+        try:
+            process = subprocess.Popen(
+                args.argv,
+                stdin=subprocess.DEVNULL if spec.stdin is None else spec.stdin,
+                stdout=write_out,
+                stderr=subprocess.STDOUT if spec.stderr is None else spec.stderr,
+                env={},  # what `env -i` in front does: bubblewrap's own environment would show inside
+                pass_fds=inherit,
+                cwd="/",
+                preexec_fn=become_nobody(stage, uid, spec.cpus, group.join),
+            )
+        except (OSError, subprocess.SubprocessError) as error:
+            raise SandboxError(f"the sandbox could not be prepared ({error}); {_DOCTOR}") from None
+        finally:
+            theirs.close()
+            for fd in (*args.fds, write_info, write_out):
+                os.close(fd)
+        undo.callback(process.wait)
+        undo.callback(process.kill)
+        with open(read_info, "rb") as info:
+            text = info.read()
+        folders = _await_ready(ours, read_out)
+        init_pid = int(json.loads(text)["child-pid"])
+        undo.pop_all()
+    settings: dict[str, object] = {"uid": uid, "cgroup": group.version, "controllers": group.controllers}
+    return Box(spec.name, process, init_pid, os.pidfd_open(init_pid), ours, read_out, folders, group, settings)
+
+
+def _await_ready(control: socket.socket, output: int) -> dict[str, int]:
+    """Return the folders' descriptors by name; SandboxError with what was printed when init never spoke."""
+    control.settimeout(START_SECONDS)
+    try:
+        message, fds, _, _ = socket.recv_fds(control, 256, 3)
+    except TimeoutError:
+        message, fds = b"", []
+    control.settimeout(None)
+    if not message:
+        os.set_blocking(output, False)
+        with contextlib.suppress(BlockingIOError):
+            said = os.read(output, 2000).decode(errors="replace").strip()
+            raise SandboxError(f"bubblewrap: {said or 'no reason given'}; {_DOCTOR}")
+        raise SandboxError(f"the sandbox did not start in time; {_DOCTOR}")
+    names = ("out", "tmp", "shm") if len(fds) == 3 else ("tmp", "shm")
+    for fd in fds:
+        os.set_inheritable(fd, False)
+    return dict(zip(names, fds, strict=True))

@@ -1,0 +1,79 @@
+"""What of the host's system a sandbox may read: libraries, a few files of /etc, and a /proc that is not the host's.
+
+/proc's per-process half is private to the pid namespace. The other half is host-wide: live counters there tell what
+neighbours do and carry bits between two sandboxes. So everything is masked that is not on a short list, whatever the
+kernel adds next year, and the files that libraries insist on are still pictures with the sandbox's own numbers.
+"""
+
+import os
+from pathlib import Path
+
+from scoring.sandbox.spec import Bind, Data, Link, Mount
+
+# self, net, mounts and thread-self lead into namespaces of the sandbox itself; sys is bound read-only by bubblewrap.
+_PROC_OPEN = frozenset(("self", "thread-self", "net", "mounts", "sys", "filesystems", "version", "sysvipc"))
+_ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "nsswitch.conf", "localtime", "magic")
+_LIBS = ("/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin")
+
+
+def system_mounts() -> list[Mount]:
+    """Return /usr, the library folders or links of this distribution, and the harmless part of /etc."""
+    mounts: list[Mount] = [Bind(Path("/usr"), "/usr")]
+    for name in _LIBS:
+        path = Path(name)
+        if path.is_symlink():
+            mounts.append(Link(os.readlink(path), name))
+        elif path.is_dir():
+            mounts.append(Bind(path, name))
+    mounts += [Bind(Path("/etc", name), f"/etc/{name}") for name in _ETC if Path("/etc", name).exists()]
+    return mounts
+
+
+def identity_mounts(uid: int) -> list[Mount]:
+    """Return the account and host files that getpwuid, getfqdn and torchrun look for."""
+    return [
+        Data(f"holdout:x:{uid}:{uid}::/tmp:/bin/sh\n".encode(), "/etc/passwd"),
+        Data(f"holdout:x:{uid}:\n".encode(), "/etc/group"),
+        Data(b"127.0.0.1 localhost holdout\n::1 localhost\n", "/etc/hosts"),
+    ]
+
+
+def _cpuinfo(count: int) -> bytes:
+    """Return the first `count` processors of /proc/cpuinfo, without the live clock rate."""
+    blocks = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").strip().split("\n\n")[:count]
+    kept = ("\n".join(line for line in block.splitlines() if not line.startswith("cpu MHz")) for block in blocks)
+    return ("\n\n".join(kept) + "\n").encode()
+
+
+def _pictures(cpus: int, memory_bytes: int) -> dict[str, bytes]:
+    total = memory_bytes // 1024
+    lines = ["cpu  0 0 0 0 0 0 0 0 0 0", *(f"cpu{n} 0 0 0 0 0 0 0 0 0 0" for n in range(cpus)), "btime 0"]
+    return {
+        "cpuinfo": _cpuinfo(cpus),
+        "meminfo": f"MemTotal: {total} kB\nMemFree: {total} kB\nMemAvailable: {total} kB\nSwapTotal: 0 kB\n".encode(),
+        "stat": ("\n".join(lines) + "\n").encode(),
+        "uptime": b"0.00 0.00\n",
+        "loadavg": b"0.00 0.00 0.00 1/1 1\n",
+        "cmdline": b"\n",
+    }
+
+
+def proc_mounts(cpus: int, memory_bytes: int) -> tuple[list[Mount], list[str]]:
+    """Return (mounts over single files of /proc, folders of /proc to cover with an empty read-only one)."""
+    pictures = _pictures(cpus, memory_bytes)
+    mounts: list[Mount] = []
+    folders: list[str] = []
+    with os.scandir("/proc") as entries:
+        for entry in entries:
+            if entry.name.isdigit() or entry.name in _PROC_OPEN:
+                continue
+            dest = f"/proc/{entry.name}"
+            if entry.name in pictures:
+                mounts.append(Data(pictures[entry.name], dest))
+            elif entry.is_dir(follow_symlinks=False):
+                folders.append(dest)
+            else:
+                mounts.append(Bind(Path("/dev/null"), dest))
+    online = b"0\n" if cpus == 1 else f"0-{cpus - 1}\n".encode()
+    mounts += [Data(online, f"/sys/devices/system/cpu/{name}") for name in ("online", "possible", "present")]
+    return mounts, folders

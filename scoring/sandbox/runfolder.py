@@ -1,0 +1,86 @@
+"""The folder of one run: made fresh, never reused, removed, and seen to be gone.
+
+A path variable that was unset once collapsed 8,192 run folders into one. So the path is built here from validated
+ids, refused when anything is odd, and must not exist yet. The lock beside it tells a living run from what a killed
+runner left; `sweep` removes the latter.
+"""
+
+import contextlib
+import fcntl
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from scoring.sandbox import cgroups
+from scoring.sandbox.seal import remove_tree
+from scoring.sandbox.spec import SandboxError
+
+_ID = re.compile(r"[a-z0-9][a-z0-9_-]{3,63}")
+
+
+def folder_name(run_id: str, attempt_id: str) -> str:
+    """Return the folder's name; ValueError for an empty or odd id, before anything is created."""
+    for part in (run_id, attempt_id):
+        if not _ID.fullmatch(part):
+            raise ValueError(f"not an id: {part!r}")
+    return f"{run_id}.{attempt_id}"
+
+
+def _lock(path: Path) -> int | None:
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(fd)
+        return None
+    return fd
+
+
+@contextlib.contextmanager
+def fresh(runs_dir: Path, run_id: str, attempt_id: str) -> Iterator[Path]:
+    """Make the run's folder, hand it out, remove it; SandboxError when it existed before or does not go away."""
+    name = folder_name(run_id, attempt_id)
+    if not runs_dir.is_absolute() or runs_dir == Path("/"):
+        raise ValueError("the runs folder must be an absolute path below the root")
+    runs_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock_path = runs_dir / f".{name}.lock"
+    lock = _lock(lock_path)
+    if lock is None:
+        raise SandboxError("this attempt is running already")
+    folder = runs_dir / name
+    try:
+        try:
+            folder.mkdir(mode=0o700)
+        except FileExistsError:
+            raise SandboxError(f"run folder {name} exists already") from None
+        try:
+            yield folder
+        finally:
+            remove_tree(folder)
+            if os.path.lexists(folder):
+                raise SandboxError(f"run folder {name} could not be removed")
+    finally:
+        lock_path.unlink(missing_ok=True)
+        os.close(lock)
+
+
+def sweep(runs_dir: Path) -> list[str]:
+    """Remove the folders whose runner is dead (their lock is free) and return their names."""
+    swept: list[str] = []
+    if not runs_dir.is_dir():
+        return swept
+    for lock_path in runs_dir.glob(".*.lock"):
+        name = lock_path.name[1:-5]
+        lock = _lock(lock_path)
+        if lock is None:
+            continue
+        try:
+            remove_tree(runs_dir / name)
+            for part in ("train", "server", "scorer"):
+                cgroups.sweep(f"{name}.{part}")
+            lock_path.unlink(missing_ok=True)
+            swept.append(name)
+        finally:
+            os.close(lock)
+    return swept

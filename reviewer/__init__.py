@@ -1,0 +1,11 @@
+"""Judges the text of a training script, without ever importing or executing it.
+
+`review(text)` gives a Report: verdict, findings with their exact place, and the effective configuration. The work is
+done in a limited process of its own (`child.py`); whatever goes wrong there is a rejection with its reason.
+"""
+
+from reviewer.child import review
+from reviewer.policy import Policy, PolicyError
+from reviewer.report import Finding, Knob, Report
+
+__all__ = ["Finding", "Knob", "Policy", "PolicyError", "Report", "review"]

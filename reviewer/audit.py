@@ -1,0 +1,105 @@
+"""One audit from text to Report. Runs inside the limited process; rules see a parsed script, never bytes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+
+import libcst as cst
+
+from reviewer import gate
+from reviewer.engine import Span
+from reviewer.policy import Policy
+from reviewer.report import Finding, Knob, Report, Severity, milder
+from reviewer.rules import load
+from reviewer.rules.base import Found, Rule, Setting
+from reviewer.script import Script
+
+MOST_FINDINGS = 500
+_RECURSION = 20_000  # chains of 500 operators are legal, and each takes a few frames
+
+
+def audit(text: str, digest: str, policy: Policy) -> Report:
+    """Judge a text that has passed the gate's byte checks."""
+    sys.setrecursionlimit(max(_RECURSION, sys.getrecursionlimit()))
+    if refused := gate.check_syntax(text):
+        return Report.of(script_sha256=digest, findings=[refused])
+    try:
+        script = Script(text, policy)
+    except cst.ParserSyntaxError as error:
+        message = f"The audit cannot read line {error.raw_line}, although Python can.\nWrite it more plainly."
+        return Report.of(script_sha256=digest, findings=[gate.refusal("G011", message, error.raw_line)])
+    found: list[tuple[Rule, Found | Setting]] = []
+    broken: list[Finding] = []
+    for rule in load():
+        if policy.severity(rule.code) == "off":
+            continue
+        try:
+            found.extend((rule, item) for item in rule.check(script))
+        except Exception as error:  # whatever a text does to a rule must not let the text through
+            broken.append(_broken(rule, error))
+    findings, knobs = _place(script, found)
+    return Report.of(script_sha256=digest, findings=[*findings, *broken], knobs=knobs, packed=script.packed)
+
+
+def _broken(rule: Rule, error: Exception) -> Finding:
+    what = f"This rule could not be applied ({type(error).__name__}), so a person has to look; that is our fault."
+    return Finding(rule.code, rule.name, "review", 1, 1, 1, f"{what}\nNothing to do; an organizer reads it.")
+
+
+def _place(script: Script, found: list[tuple[Rule, Found | Setting]]) -> tuple[list[Finding], list[Knob]]:
+    nodes = [item.node for _, item in found if item.node is not script.tree.module]
+    spans = script.tree.spans(nodes) if nodes else {}
+    spans[id(script.tree.module)] = Span(1, 1, 1)
+    lines = script.text.split("\n")
+    inherited = _Inherited(script.policy.baseline, lines)
+    findings: dict[tuple[str, Span, str], Finding] = {}
+    knobs: dict[Knob, None] = {}
+    for rule, item in found:
+        span = spans[id(item.node)]
+        if isinstance(item, Setting):
+            knobs[Knob(rule.code, span.line, item.key, item.default, item.value)] = None
+            continue
+        whole = item.node is script.tree.module
+        kept = not whole and inherited.holds(span)
+        severity: Severity = milder(script.policy.severity(rule.code), "info" if kept else item.at_most)
+        findings.setdefault(
+            (rule.code, span, item.what),
+            Finding(
+                rule=rule.code,
+                name=rule.name,
+                severity=severity,
+                line=span.line,
+                column=span.column,
+                end_line=span.end_line,
+                message=f"{item.what}\n{item.remedy}",
+                snippet="" if whole else gate.clip(lines[span.line - 1].strip()),
+                inherited=kept,
+            ),
+        )
+    return _capped(findings.values()), list(knobs)[:MOST_FINDINGS]
+
+
+def _capped(findings: Iterable[Finding]) -> list[Finding]:
+    """Keep a report readable: the most severe first, and one line that says how many were left out."""
+    order = ("reject", "review", "warn", "info")
+    ranked = sorted(findings, key=lambda f: (order.index(f.severity), f.line, f.column))
+    if len(ranked) <= MOST_FINDINGS:
+        return ranked
+    rest = len(ranked) - MOST_FINDINGS
+    note = gate.refusal("G015", f"{rest} more findings are not shown.\nRepair these first, then check again.")
+    return [*ranked[:MOST_FINDINGS], note]
+
+
+class _Inherited:
+    """Tells which lines stand byte for byte in the kit's own baseline."""
+
+    def __init__(self, baseline: str | None, lines: list[str]) -> None:
+        self._baseline = None if baseline is None else f"\n{baseline}\n"
+        self._lines = lines
+
+    def holds(self, span: Span) -> bool:
+        if self._baseline is None:
+            return False
+        block = "\n".join(self._lines[span.line - 1 : span.end_line])
+        return f"\n{block}\n" in self._baseline

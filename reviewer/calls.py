@@ -1,0 +1,57 @@
+"""A small call graph: which functions of the script can be reached from where.
+
+Calls are resolved through names and aliases; a method is resolved by its name alone, since the types of objects are
+not known. So the graph has edges that never happen, and misses only what is called through data.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+import libcst as cst
+
+from reviewer.scope import Function
+from reviewer.values import Own, Values
+
+_STARTED_BY_CLASS = ("__init__", "__post_init__", "__call__", "forward")
+
+
+class Calls:
+    """Edges between the functions of one script. The key of the module itself is the id of its node."""
+
+    def __init__(self, values: Values) -> None:
+        tree, scopes = values.tree, values.scopes
+        self._values = values
+        self.sites: dict[int, list[tuple[cst.Call, Own]]] = defaultdict(list)  # id(function) -> who calls it
+        self._edges: dict[int, set[int]] = defaultdict(set)
+        self.functions: dict[int, Function] = {}
+        for function in (*tree.of(cst.FunctionDef), *tree.of(cst.Lambda)):
+            self.functions[id(function)] = function
+            outer = scopes.function_of(function)
+            if outer is not None:
+                self._edges[id(outer)].add(id(function))  # defined there, so probably used there
+        for call in tree.of(cst.Call):
+            holder = scopes.function_of(call)
+            start = id(holder) if holder is not None else id(tree.module)
+            for value in values.of(call.func):
+                if isinstance(value, Own):
+                    self.sites[id(value.node)].append((call, value))
+                    self._edges[start].update(self._started(value.node))
+
+    def _started(self, node: Function | cst.ClassDef) -> set[int]:
+        if not isinstance(node, cst.ClassDef):
+            return {id(node)}
+        names = self._values.scopes.scope(node).names
+        return {id(b.node) for name in _STARTED_BY_CLASS for b in names.get(name, ()) if b.kind == "def"}
+
+    def reachable(self, starts: Iterable[cst.CSTNode]) -> set[int]:
+        """Return the ids of all functions that can run once one of these starts, themselves included."""
+        seen: set[int] = set()
+        todo = [id(s) for s in starts]
+        while todo:
+            node = todo.pop()
+            if node not in seen:
+                seen.add(node)
+                todo.extend(self._edges.get(node, ()))
+        return seen

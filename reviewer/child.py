@@ -1,0 +1,104 @@
+"""Runs one audit in a process of its own, under limits.
+
+Theory of operation. The parent checks bytes (`gate.check` cannot crash), then starts this file's `main` in a fresh
+isolated interpreter with an empty environment, hands it the policy and the text on stdin, and reads one JSON report
+from stdout. The child limits itself before it reads a byte: CPU seconds, address space, no files, no core. It never
+imports or executes the script. A crash, a time-out or an answer that is no report is a rejection that says so; the
+caller never sees an exception for anything that the script's text brought about.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from reviewer import gate
+from reviewer.policy import Policy
+from reviewer.report import Finding, Report
+
+CPU_SECONDS = 20
+WALL_SECONDS = 60.0
+MEMORY_BYTES = 1 << 30  # address space; a 3,500-line script needs about 250 MB resident
+
+_ROOT = str(Path(__file__).resolve().parent.parent)
+_START = "import sys; sys.path.insert(0, sys.argv[1]); from reviewer.child import main; sys.exit(main())"
+
+
+def review(text: str | bytes, policy: Policy | None = None, *, isolated: bool = True) -> Report:
+    """Audit a script and return the Report, whatever the text is.
+
+    `isolated=False` audits in this process, without limits: only for the limited process itself and for tests of
+    rules. Raises OSError if this host cannot start a process.
+    """
+    policy = policy or Policy()
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+    digest = hashlib.sha256(data).hexdigest()
+    if refused := gate.check(data, policy.max_bytes):
+        return Report.of(script_sha256=digest, findings=[refused])
+    if isolated:
+        return _in_child(data, digest, policy)
+    from reviewer.audit import audit  # brings libcst, which the parent never needs
+
+    return audit(data.decode("utf-8"), digest, policy)
+
+
+def _in_child(data: bytes, digest: str, policy: Policy) -> Report:
+    request = json.dumps(policy.to_mapping()).encode() + b"\n" + data
+    command = [sys.executable, "-I", "-c", _START, _ROOT]
+    try:
+        done = subprocess.run(command, input=request, capture_output=True, env={}, cwd="/", timeout=WALL_SECONDS)
+    except subprocess.TimeoutExpired:
+        return Report.of(script_sha256=digest, findings=[_too_slow(f"{WALL_SECONDS:.0f} s")])
+    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        return Report.of(script_sha256=digest, findings=[_too_slow(f"{CPU_SECONDS} s of processor time")])
+    if done.returncode != 0:
+        return Report.of(script_sha256=digest, findings=[_crashed(done.returncode, done.stderr)])
+    try:
+        report = Report.from_json(json.loads(done.stdout))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        report = None
+    if report is None or report.script_sha256 != digest:
+        message = (
+            "The audit of this file gave no readable answer.\nSimplify the file; if it is plain, tell the organizer."
+        )
+        return Report.of(script_sha256=digest, findings=[gate.refusal("G014", message)])
+    return report
+
+
+def _too_slow(limit: str) -> Finding:
+    return gate.refusal("G012", f"The audit of this file did not finish within {limit}.\nSimplify or shorten the file.")
+
+
+def _crashed(code: int, errors: bytes) -> Finding:
+    if code < 0:
+        reason = f"by {signal.Signals(-code).name}"
+    else:
+        lines = errors.decode("utf-8", "replace").strip().splitlines()
+        reason = gate.clip(lines[-1] if lines else f"with code {code}", 120)
+    return gate.refusal("G013", f"The audit of this file ended {reason}.\nSimplify the file, or tell the organizer.")
+
+
+def limit_this_process() -> None:
+    """Give up the right to more CPU, memory, files and core dumps."""
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS + 1))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def main() -> int:
+    """Read policy and script from stdin, write the report to stdout."""
+    limit_this_process()
+    import gc
+
+    gc.disable()  # one short-lived tree; collecting it costs a third of the parse
+    table, _, data = sys.stdin.buffer.read().partition(b"\n")
+    report = review(data, Policy.from_mapping(json.loads(table)), isolated=False)
+    sys.stdout.write(json.dumps(report.to_json()))
+    sys.stdout.flush()
+    return 0

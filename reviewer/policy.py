@@ -1,0 +1,96 @@
+"""What a competition makes of the rules: a severity for each, and what it allows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from reviewer.report import Severity
+
+# code -> (name, default severity). The rules repeat neither: a test holds both sides together.
+CATALOGUE: dict[str, tuple[str, Severity]] = {
+    "K101": ("env-read", "reject"),
+    "E201": ("eval-fork", "reject"),
+    "E204": ("eval-only-logit-transform", "reject"),
+    "D301": ("network", "reject"),
+    "S401": ("dynamic-code", "reject"),
+    "T901": ("no-load-for-eval", "reject"),
+    "T902": ("runs-on-import", "reject"),
+}
+SEVERITIES = ("reject", "review", "warn", "info", "off")
+
+# What torchrun tells each process about its place; it says nothing about the model.
+LAUNCHER_VARIABLES = frozenset({"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"})
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+
+class PolicyError(ValueError):
+    """A policy that cannot be read; `key` says where."""
+
+    def __init__(self, key: str, reason: str) -> None:
+        super().__init__(f"policy.{key}: {reason}")
+        self.key = key
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Severities and allowances of one competition. Whatever is not named keeps the rule's default."""
+
+    version: str = "1"
+    max_bytes: int = 262_144
+    rules: Mapping[str, Severity] = field(default_factory=dict)
+    allow_env: frozenset[str] = frozenset()
+    baseline: str | None = None
+
+    def severity(self, code: str) -> Severity:
+        """Return how severe a finding of this rule is here."""
+        return self.rules.get(code, CATALOGUE[code][1])
+
+    def allows_env(self, key: str) -> bool:
+        """Tell whether a script may read this variable."""
+        return key in LAUNCHER_VARIABLES or key in self.allow_env
+
+    @classmethod
+    def from_mapping(cls, table: Mapping[str, Any]) -> Policy:
+        """Read the `[policy]` table of a competition file. Raises PolicyError that names the key."""
+        for key in table:
+            if key not in {"version", "max_bytes", "rules", "allow_env", "baseline"}:
+                raise PolicyError(str(key), "there is no such setting")
+        version, size = table.get("version", "1"), table.get("max_bytes", 262_144)
+        if not isinstance(version, str) or not version:
+            raise PolicyError("version", "must be a non-empty string")
+        if not isinstance(size, int) or isinstance(size, bool) or not 0 < size <= 4_194_304:
+            raise PolicyError("max_bytes", "must be a whole number from 1 to 4194304")
+        baseline = table.get("baseline")
+        if baseline is not None and not isinstance(baseline, str):
+            raise PolicyError("baseline", "must be the text of the baseline script")
+        return cls(version, size, _rules(table.get("rules", {})), _allowed(table.get("allow_env", [])), baseline)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return the table that `from_mapping` reads."""
+        table: dict[str, Any] = {"version": self.version, "max_bytes": self.max_bytes, "rules": dict(self.rules)}
+        table["allow_env"] = sorted(self.allow_env)
+        return table if self.baseline is None else {**table, "baseline": self.baseline}
+
+
+def _rules(table: object) -> dict[str, Severity]:
+    if not isinstance(table, Mapping):
+        raise PolicyError("rules", "must be a table of rule = severity")
+    for code, severity in table.items():
+        if code not in CATALOGUE:
+            raise PolicyError(f"rules.{code}", f"there is no such rule; there are {', '.join(CATALOGUE)}")
+        if severity not in SEVERITIES:
+            raise PolicyError(f"rules.{code}", f"must be one of {', '.join(SEVERITIES)}")
+    return cast(dict[str, Severity], dict(table))
+
+
+def _allowed(names: object) -> frozenset[str]:
+    if not isinstance(names, list | tuple | set | frozenset):
+        raise PolicyError("allow_env", "must be a list of names")
+    for name in names:
+        if not isinstance(name, str) or not _NAME.match(name):
+            raise PolicyError("allow_env", f"{name!r} is not the name of a variable")
+    return frozenset(names)

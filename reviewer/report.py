@@ -1,0 +1,126 @@
+"""What the audit says: findings in source order, knobs, and the verdict that follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, cast
+
+RULESET = "1"
+
+Severity = Literal["reject", "review", "warn", "info", "off"]
+Verdict = Literal["accept", "review", "reject"]
+View = Literal["source", "unpacked"]
+Constant = str | int | float | bool | None
+
+_ORDER: dict[str, int] = {"off": 0, "info": 1, "warn": 2, "review": 3, "reject": 4}
+
+
+def milder(one: Severity, other: Severity) -> Severity:
+    """Return the less severe of two severities."""
+    return one if _ORDER[one] <= _ORDER[other] else other
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One place in the text. Lines and columns count from 1; columns are characters.
+
+    `message` has two lines: what was found, then what to do about it.
+    """
+
+    rule: str
+    name: str
+    severity: Severity
+    line: int
+    column: int
+    end_line: int
+    message: str
+    snippet: str = ""
+    fixable: bool = False
+    view: View = "source"
+    inherited: bool = False
+
+
+@dataclass(frozen=True)
+class Knob:
+    """A setting that can be given from outside: its key, its default, and the value it will have on the platform."""
+
+    rule: str
+    line: int
+    key: str
+    default: Constant
+    value: Constant
+
+
+@dataclass(frozen=True)
+class Report:
+    """The outcome of one audit of one text under one Policy."""
+
+    verdict: Verdict
+    ruleset: str
+    script_sha256: str
+    packed: bool
+    findings: tuple[Finding, ...]
+    knobs: tuple[Knob, ...]
+
+    @classmethod
+    def of(
+        cls, *, script_sha256: str, findings: Iterable[Finding], knobs: Iterable[Knob] = (), packed: bool = False
+    ) -> Report:
+        """Put findings in source order and draw the verdict from the most severe one."""
+        ordered = tuple(sorted((f for f in findings if f.severity != "off"), key=lambda f: (f.line, f.column, f.rule)))
+        worst = max((_ORDER[f.severity] for f in ordered), default=0)
+        verdict: Verdict = "reject" if worst == 4 else "review" if worst == 3 else "accept"
+        return cls(
+            verdict, RULESET, script_sha256, packed, ordered, tuple(sorted(knobs, key=lambda k: (k.line, k.key)))
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain dicts and lists, ready for `json.dumps`."""
+        return {
+            **asdict(self),
+            "findings": [asdict(f) for f in self.findings],
+            "knobs": [asdict(k) for k in self.knobs],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Report:
+        """Rebuild a report from `to_json`. Raises KeyError, TypeError or ValueError for anything else."""
+        if set(data) != {f.name for f in fields(cls)}:
+            raise ValueError("not a report")
+        findings = tuple(Finding(**f) for f in data["findings"])
+        if data["verdict"] not in ("accept", "review", "reject") or any(f.severity not in _ORDER for f in findings):
+            raise ValueError("not a verdict")
+        return cls(
+            verdict=cast(Verdict, data["verdict"]),
+            ruleset=str(data["ruleset"]),
+            script_sha256=str(data["script_sha256"]),
+            packed=bool(data["packed"]),
+            findings=findings,
+            knobs=tuple(Knob(**k) for k in data["knobs"]),
+        )
+
+
+def human_lines(report: Report, file: str) -> list[str]:
+    """Say a report in lines for people: `file:line:col CODE sentence`, then what to do, then the verdict."""
+    lines = []
+    for f in report.findings:
+        what, _, remedy = f.message.partition("\n")
+        kept = " (inherited from the baseline)" if f.inherited else ""
+        lines.append(f"{file}:{f.line}:{f.column} {f.rule} {f.name}, {f.severity}{kept}: {what}")
+        if remedy:
+            lines.append(f"    {remedy}")
+    stops = sum(f.severity == "reject" for f in report.findings)
+    judge = sum(f.severity == "review" for f in report.findings)
+    lines.append(
+        {
+            "accept": f"{file}: accepted, nothing in it stops it.",
+            "review": f"{file}: goes to an organizer, who reads {_findings(judge)}.",
+            "reject": f"{file}: rejected, {_findings(stops)} must change first.",
+        }[report.verdict]
+    )
+    return lines
+
+
+def _findings(count: int) -> str:
+    return f"{count} finding" if count == 1 else f"{count} findings"

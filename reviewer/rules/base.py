@@ -1,0 +1,55 @@
+"""What a rule is: a class with its documentation, its examples and its check, in one file.
+
+The docstring has the headings *What it looks for*, *Why it is refused*, *Do instead*. VALID and INVALID are the rule's
+tests: in an INVALID text, the lines that must be found end with `# !`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import libcst as cst
+
+from reviewer.policy import CATALOGUE
+from reviewer.report import Constant, Severity
+from reviewer.script import Script
+
+
+@dataclass(frozen=True)
+class Found:
+    """A place that a rule found: what is there, what to do, and how severe it can be at most."""
+
+    node: cst.CSTNode
+    what: str
+    remedy: str
+    at_most: Severity = "reject"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A knob of the effective configuration."""
+
+    node: cst.CSTNode
+    key: str
+    default: Constant
+    value: Constant
+
+
+class Rule(ABC):
+    """Base of all rules. `check` may raise anything; the audit then asks an organizer to look."""
+
+    code: ClassVar[str]
+    VALID: ClassVar[tuple[str, ...]]
+    INVALID: ClassVar[tuple[str, ...]]
+
+    @property
+    def name(self) -> str:
+        """The rule's short name, as it stands in reports."""
+        return CATALOGUE[self.code][0]
+
+    @abstractmethod
+    def check(self, script: Script) -> Iterable[Found | Setting]:
+        """Yield what this rule finds, in any order."""

@@ -1,0 +1,105 @@
+"""D301 network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import libcst as cst
+
+from reviewer.rules.base import Found, Rule
+from reviewer.scope import dotted
+from reviewer.script import Script
+
+# Importing one of these says that the script means to talk to something.
+_MODULES = frozenset(
+    """
+    aiohttp asyncssh boto3 botocore comet_ml fabric ftplib gdown grpc http.client http.server httpx huggingface_hub
+    imaplib mlflow neptune nntplib paramiko poplib pycurl redis requests s3fs smtplib socket socketserver ssl swanlab
+    telnetlib urllib.request urllib2 urllib3 wandb websocket websockets wget xmlrpc.client xmlrpc.server zmq
+    """.split()
+)
+# These modules have other uses; the single functions reach out.
+_FUNCTIONS = frozenset(
+    """
+    asyncio.open_connection asyncio.open_unix_connection asyncio.start_server datasets.load_dataset
+    torch.hub.download_url_to_file torch.hub.load torch.hub.load_state_dict_from_url torch.utils.model_zoo.load_url
+    torchvision.datasets.utils.download_url urllib.urlopen urllib.urlretrieve
+    """.split()
+)
+_LOCAL_NAMES = frozenset({"socket.gethostname", "socket.getfqdn"})  # ask this host who it is, and nobody else
+
+
+class Network(Rule):
+    """Refuses scripts that reach for a network.
+
+    What it looks for
+        Imports of network clients (`socket`, `urllib.request`, `requests`, `httpx`, `huggingface_hub`, `wandb`, …),
+        also by `__import__` or `importlib`, and single functions that download, such as `torch.hub.load`.
+
+    Why it is refused
+        A run is sealed: what it knows must come from the training shards. The sandbox has no network, so such a
+        script would also crash on the platform after its quota was spent.
+
+    Do instead
+        Take data from the kit's loader and print what you want to keep; the log is stored and plotted for you.
+    """
+
+    code = "D301"
+
+    VALID: ClassVar = (
+        "import urllib.parse\nfrom http import HTTPStatus\nimport torch.distributed as dist\n",
+        "import socket\nprint(socket.gethostname())\n",
+        "def requests(n):\n    return n\nrequests(3)\n",
+        "import torch\nmodel = torch.compile(torch.nn.Linear(2, 2))\n",
+    )
+    INVALID: ClassVar = (
+        "import requests  # !\nrequests.get('http://127.0.0.1')\n",
+        "import socket  # !\ns = socket.socket()\n",
+        "from urllib import request  # !\n",
+        "from urllib.request import urlopen as u  # !\n",
+        "import json, http.client as h  # !\n",
+        "m = __import__('sock' + 'et')  # !\n",
+        "import importlib\nm = importlib.import_module('urllib.request')  # !\n",
+        "import torch\nf = torch.hub.load\nnet = f('a', 'b')  # !\n",
+        "def late():\n    import wandb  # !\n    wandb.init()\n",
+        "import asyncio\nasync def f():\n    await asyncio.open_connection('a', 1)  # !\n",
+    )
+
+    def check(self, script: Script) -> Iterator[Found]:
+        for plain in script.tree.of(cst.Import):
+            for alias in plain.names:
+                path = dotted(alias.name)
+                if _reaches(path) and not (path == "socket" and _only_asks_its_name(script)):
+                    yield self._found(plain, path)
+        for chosen in script.tree.of(cst.ImportFrom):
+            module = dotted(chosen.module) if chosen.module is not None else ""
+            names = [] if isinstance(chosen.names, cst.ImportStar) else [dotted(a.name) for a in chosen.names]
+            for name in names or ["*"]:
+                path = f"{module}.{name}"
+                if (_reaches(path) or path in _FUNCTIONS) and path not in _LOCAL_NAMES and not chosen.relative:
+                    yield self._found(chosen, module if _reaches(module) else path)
+        for call in script.tree.of(cst.Call):
+            made = script.values.of(call)
+            for path in script.path_of(call):
+                if path in _FUNCTIONS:
+                    yield self._found(call, path)
+                elif path in ("builtins.__import__", "importlib.import_module"):
+                    yield from (self._found(call, str(v.path)) for v in made if hasattr(v, "path") and _reaches(v.path))
+
+    def _found(self, node: cst.CSTNode, path: str) -> Found:
+        return Found(
+            node,
+            f"`{path}` reaches for a network, and a run has none.",
+            "Remove it; data come from the kit's loader, and what is printed is kept.",
+        )
+
+
+def _reaches(path: str) -> bool:
+    parts = path.split(".")
+    return any(".".join(parts[:n]) in _MODULES for n in range(1, len(parts) + 1))
+
+
+def _only_asks_its_name(script: Script) -> bool:
+    used = [a for a in script.tree.of(cst.Attribute) if dotted(a).startswith("socket.")]
+    return bool(used) and all(dotted(a) in _LOCAL_NAMES for a in used)

@@ -1,0 +1,234 @@
+"""Finds every use of the environment in a script, and follows helpers to where they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import libcst as cst
+
+from reviewer.fold import UNKNOWN, names_in
+from reviewer.scope import Function, parameters
+from reviewer.script import Script
+from reviewer.values import ENVIRON, Own, Ref
+
+_KEYED = frozenset(f"{ENVIRON}.{m}" for m in ("get", "pop", "setdefault", "__getitem__", "__contains__")) | {
+    "os.getenv"
+}
+_WRITES = frozenset(f"{ENVIRON}.{m}" for m in ("update", "clear", "__setitem__", "__delitem__")) | {
+    "os.putenv",
+    "os.unsetenv",
+}
+_METHODS = _KEYED | _WRITES
+_MEMBER = f"{ENVIRON}."
+_CANDIDATES = (cst.Name, cst.Attribute, cst.Subscript, cst.Call, cst.NamedExpr)
+_HOPS = 12
+
+
+@dataclass(frozen=True)
+class Read:
+    """One use: `node` is where it is reported, `given` are parameters with known values."""
+
+    node: cst.CSTNode
+    kind: Literal["key", "whole", "write"]
+    key: cst.CSTNode | None = None
+    default: cst.CSTNode | None = None
+    given: dict[str, Any] = field(default_factory=dict)
+
+
+def find_reads(script: Script) -> Iterator[Read]:
+    """Yield every use of the environment; a read in a helper is yielded at the helper's calls."""
+    if not any(_may_matter(script)):
+        return
+    for cls in _CANDIDATES:
+        for node in script.tree.of(cls):
+            values = script.values.of(node)
+            if any(isinstance(v, Ref) and v.path == ENVIRON for v in values):
+                yield from _used(script, node)
+            if any(isinstance(v, Ref) and (v.path in _METHODS or v.path.startswith(_MEMBER)) for v in values):
+                yield from _method(script, node)
+
+
+def _may_matter(script: Script) -> Iterator[bool]:
+    """Tell cheaply whether the script can get at the environment at all: it needs `os`, or a way to import it."""
+    text = script.text
+    yield any(word in text for word in ("environ", "getenv", "putenv", "getattr", "vars(", "__dict__", "import_module"))
+    yield any(word in text for word in ("__import__", "attrgetter", "sys.modules", "globals("))
+
+
+def _used(script: Script, node: cst.CSTNode) -> Iterator[Read]:
+    """Look at what is done with the environment itself."""
+    parent = script.tree.parent(node)
+    match parent:
+        case cst.Attribute() | cst.AsName() | cst.AssignTarget() | cst.ImportAlias() | cst.Param() | cst.Expr():
+            return
+        case cst.Assign() | cst.NamedExpr() | cst.IfExp() | cst.BooleanOperation() | cst.Return() | cst.Del():
+            return  # the name, or the larger expression, is looked at in its own right
+        case cst.AnnAssign() if parent.annotation is not node:
+            return
+        case cst.Lambda() if parent.body is node:
+            return
+        case cst.If() | cst.UnaryOperation() | cst.While():
+            return  # whether it is empty says nothing
+        case cst.Subscript() if parent.value is node:
+            yield from _subscript(script, parent)
+        case cst.ComparisonTarget():
+            yield from _membership(script, node, parent)
+        case cst.Element() if _only_unpacked(script, parent):
+            return
+        case cst.Arg() if parent.keyword is node or _handled(script, parent):
+            return
+        case cst.FunctionDef() | cst.ClassDef():
+            return  # a function that happens to have this name
+        case _:
+            yield Read(_whole(script, node), "whole")
+
+
+def _whole(script: Script, node: cst.CSTNode) -> cst.CSTNode:
+    parent = script.tree.parent(node)
+    return node if isinstance(node, cst.Name | cst.Attribute | cst.Call | cst.Subscript) or parent is None else parent
+
+
+def _handled(script: Script, arg: cst.Arg) -> bool:
+    """Tell whether this argument belongs to a `getattr`, `vars` or the like that is looked at as a whole."""
+    call = script.tree.parent(arg)
+    return isinstance(call, cst.Call) and "builtins.getattr" in script.path_of(call) and bool(script.values.of(call))
+
+
+def _only_unpacked(script: Script, element: cst.Element) -> bool:
+    group = script.tree.parent(element)
+    above = script.tree.parent(group) if group is not None else None
+    return isinstance(group, cst.Tuple) and isinstance(above, cst.Assign | cst.AssignTarget)
+
+
+def _subscript(script: Script, node: cst.Subscript) -> Iterator[Read]:
+    index = node.slice[0].slice if node.slice else None
+    key = index.value if isinstance(index, cst.Index) else None
+    parent = script.tree.parent(node)
+    written = isinstance(parent, cst.AssignTarget | cst.Del) or (
+        isinstance(parent, cst.AnnAssign) and parent.target is node
+    )
+    if written:
+        yield Read(node, "write", key)
+    else:
+        yield from _keyed(script, Read(node, "key", key))
+
+
+def _membership(script: Script, node: cst.CSTNode, target: cst.ComparisonTarget) -> Iterator[Read]:
+    comparison = script.tree.parent(target)
+    if isinstance(comparison, cst.Comparison) and isinstance(target.operator, cst.In | cst.NotIn):
+        yield from _keyed(script, Read(comparison, "key", comparison.left))
+    elif not isinstance(target.operator, cst.Is | cst.IsNot):
+        yield Read(node, "whole")
+
+
+def _method(script: Script, node: cst.CSTNode) -> Iterator[Read]:
+    """Look at a method of the environment: called, given to `partial`, or handed on."""
+    parent = script.tree.parent(node)
+    paths = script.values.paths(node)
+    if any(p.endswith(")") for p in paths):
+        return  # what a read gave; the read itself has been looked at
+    if isinstance(parent, cst.Call) and parent.func is node:
+        if f"{ENVIRON}.copy" in paths:
+            return  # the copy is looked at like the original
+        given = _partial_args(script, node)
+        args = [*given, *(a for a in parent.args if not a.star)]
+        if any(p in _WRITES for p in paths):
+            yield Read(parent, "write")
+        elif args and any(p in _KEYED for p in paths):
+            yield from _keyed(script, Read(parent, "key", args[0].value, args[1].value if len(args) > 1 else None))
+        else:
+            yield Read(parent, "whole")
+    elif isinstance(parent, cst.Arg) and not any(p in _WRITES for p in paths):
+        call = script.tree.parent(parent)
+        is_partial = isinstance(call, cst.Call) and "functools.partial" in script.path_of(call)
+        if parent.keyword is not node and not is_partial:
+            yield Read(node, "whole")
+    elif isinstance(parent, cst.Element | cst.DictElement | cst.Yield | cst.Decorator):
+        yield Read(node, "whole")
+
+
+def _partial_args(script: Script, node: cst.CSTNode) -> list[cst.Arg]:
+    """Return what a `partial(os.environ.get, …)` has put in before, if the called name comes from one."""
+    bindings = script.scopes.of(node).find(node.value) if isinstance(node, cst.Name) else ()
+    makers = [b.node for b in bindings] if bindings else [node]
+    for maker in makers:
+        if isinstance(maker, cst.Call) and "functools.partial" in script.path_of(maker):
+            return list(maker.args[1:])
+    return []
+
+
+def _keyed(script: Script, read: Read, hops: int = 0) -> Iterator[Read]:
+    """Yield a read where its key is known: here, or at the calls of the helper that this is part of."""
+    known = script.values.constant(read.key, read.given) is not UNKNOWN
+    helper = None if known or read.key is None else _helper(script, read)
+    sites = script.calls.sites.get(id(helper), []) if helper is not None else []
+    if helper is None or not sites or hops > _HOPS:
+        yield read
+        return
+    if _escapes(script, helper):
+        yield read
+    for call, own in sites:
+        args = _arguments(script, helper, call, own)
+        yield from _at_call(script, read, call, args, hops)
+
+
+def _at_call(
+    script: Script, read: Read, call: cst.Call, args: dict[str, cst.BaseExpression], hops: int
+) -> Iterator[Read]:
+    key, default = read.key, read.default
+    default = args.get(default.value, default) if isinstance(default, cst.Name) else default
+    if isinstance(key, cst.Name) and key.value in args:
+        yield from _keyed(script, Read(call, "key", args[key.value], default), hops + 1)
+        return
+    given = {name: script.values.constant(value) for name, value in args.items()}
+    yield Read(call, "key", key, default, {k: v for k, v in given.items() if v is not UNKNOWN})
+
+
+def _helper(script: Script, read: Read) -> Function | None:
+    """Return the function around a read whose parameter decides about the key."""
+    names = names_in(read.key) if read.key is not None else set()
+    function = script.scopes.function_of(read.node)
+    while function is not None:
+        if any(p.name.value in names for p in parameters(function)):
+            return function
+        function = script.scopes.function_of(function)
+    return None
+
+
+def _escapes(script: Script, helper: Function) -> bool:
+    """Tell whether a helper is also handed on as a value, so that some of its calls cannot be seen."""
+    if not isinstance(helper, cst.FunctionDef):
+        return False
+    for name in script.tree.of(cst.Name):
+        if name.value != helper.name.value:
+            continue
+        parent = script.tree.parent(name)
+        if isinstance(parent, cst.Arg) and parent.keyword is not name:
+            call = script.tree.parent(parent)
+            if not (isinstance(call, cst.Call) and "functools.partial" in script.path_of(call)):
+                return True
+    return False
+
+
+def _arguments(script: Script, helper: Function, call: cst.Call, own: Own) -> dict[str, cst.BaseExpression]:
+    """Map the helper's parameters to the expressions of one call, with defaults filled in."""
+    params = parameters(helper)
+    bound = isinstance(call.func, cst.Attribute) and isinstance(script.scopes.of(helper).node, cst.ClassDef)
+    if bound and not _is_static(helper):
+        params = params[1:]
+    found = {p.name.value: p.default for p in params if p.default is not None}
+    position = 0
+    for arg in (*own.given, *call.args):
+        if arg.keyword is not None:
+            found[arg.keyword.value] = arg.value
+        elif not arg.star and position < len(params):
+            found[params[position].name.value] = arg.value
+            position += 1
+    return found
+
+
+def _is_static(helper: Function) -> bool:
+    marks = helper.decorators if isinstance(helper, cst.FunctionDef) else ()
+    return any(isinstance(m.decorator, cst.Name) and m.decorator.value == "staticmethod" for m in marks)

@@ -1,0 +1,162 @@
+"""S401 dynamic-code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import libcst as cst
+
+from reviewer.engine import children
+from reviewer.fold import UNKNOWN
+from reviewer.rules.base import Found, Rule
+from reviewer.script import Script
+from reviewer.values import Ref
+
+_RUNNERS = frozenset(
+    """
+    builtins.exec builtins.eval builtins.compile builtins.execfile types.FunctionType types.CodeType runpy.run_path
+    runpy.run_module code.InteractiveInterpreter code.InteractiveConsole marshal.loads marshal.load
+    importlib.util.spec_from_file_location importlib.util.module_from_spec importlib.machinery.SourceFileLoader
+    importlib.machinery.SourcelessFileLoader imp.load_source
+    """.split()
+)
+_IMPORTERS = frozenset({"builtins.__import__", "importlib.import_module", "importlib.__import__"})
+_LOOKUPS = frozenset({"builtins.globals()", "builtins.locals()", "builtins.vars()", "sys.modules"})
+# From any object these lead to the interpreter's own functions.
+_BACK_DOORS = frozenset({"__subclasses__", "__globals__", "__builtins__", "f_globals", "f_builtins", "func_globals"})
+_DECODERS = ("base64.", "zlib.", "lzma.", "gzip.", "bz2.", "marshal.", "binascii.", "codecs.")
+
+
+class DynamicCode(Rule):
+    """Refuses code that is made while the script runs.
+
+    What it looks for
+        `exec`, `eval`, `compile` and their relatives, called or handed on under any name; imports, `getattr` on
+        modules and look-ups in `globals()`, `vars(module)` or `sys.modules` whose name is not a constant; attributes
+        that lead from any object to the interpreter, such as `__subclasses__`.
+
+    Why it is refused
+        The text that people read must be the program that runs. Code that comes out of a string, a file or a
+        payload has not been audited.
+
+    Do instead
+        Write the code into the file. `getattr(torch, "bfloat16")` with a constant name is fine, and so are
+        `torch.compile`, `re.compile` and `model.eval()`. Send a packed script unpacked.
+    """
+
+    code = "S401"
+
+    VALID: ClassVar = (
+        "import re, torch\nr = re.compile('x')\nm = torch.compile(torch.nn.Linear(1, 1))\nm.eval()\n",
+        "import torch\nd = getattr(torch, 'bfloat16')\nn = getattr(object(), str(d), None)\n",
+        "import ast\nast.literal_eval('[1]')\n",
+        "def eval(model):\n    return model\neval(3)\n",
+        "import importlib\nm = importlib.import_module('math')\n",
+        "import sys\nm = sys.modules[__name__]\nx = globals()['m']\n",
+    )
+    INVALID: ClassVar = (
+        "exec('x = 1')  # !\n",
+        "f = eval  # !\nf('1')  # !\n",
+        "import builtins as b\nb.exec('x')  # !\n",
+        "getattr(__builtins__, 'ev' + 'al')('1')  # !\n",
+        "import torch\ndef f(n):\n    return getattr(torch, n)  # !\n",
+        "def f(n):\n    return __import__(n)  # !\n",
+        "import sys\ndef f(n):\n    return sys.modules[n]  # !\n",
+        "def f(n):\n    return globals()[n]  # !\n",
+        "import os\ndef f(n):\n    return vars(os)[n]  # !\n",
+        "x = ().__class__.__base__.__subclasses__()  # !\n",
+        "from builtins import *\nfrom types import FunctionType as F\ng = F(c, {})  # !\n",
+        "import runpy\nrunpy.run_path('other.py')  # !\n",
+        "import base64, zlib\nexec(zlib.decompress(base64.b85decode('x')))  # !\n",
+        "run = [exec]  # !\nlist(map(exec, ['x']))  # !\n",
+    )
+
+    def check(self, script: Script) -> Iterator[Found]:
+        called = set()
+        for call in script.tree.of(cst.Call):
+            called.add(id(call.func))
+            yield from self._call(script, call)
+        yield from self._mentions(script, called)
+        for subscript in script.tree.of(cst.Subscript):
+            paths = script.values.paths(subscript.value)
+            if any(p in _LOOKUPS or p.endswith(".__dict__") for p in paths) and not _constant_key(script, subscript):
+                yield _found(subscript, "a name is looked up that only the run knows", "Write the name itself.")
+        for attribute in script.tree.of(cst.Attribute):
+            if attribute.attr.value in _BACK_DOORS:
+                what = f"`.{attribute.attr.value}` leads from an object to the interpreter's own functions"
+                yield _found(attribute, what, "Do without it; call what you need by its name.")
+
+    def _call(self, script: Script, call: cst.Call) -> Iterator[Found]:
+        paths = script.path_of(call)
+        runner = next((p for p in paths if p in _RUNNERS), None)
+        if runner is not None and runs_decoded(script, call):
+            what = f"`{_short(runner)}` runs code that the file carries packed, so nobody can read what it is"
+            yield _found(call, what, "Send the script unpacked; its size in bytes is no criterion here.")
+        elif runner is not None:
+            what = f"`{_short(runner)}` runs code that is made only during the run"
+            yield _found(call, what, "Write that code into the file.")
+        elif any(p in _IMPORTERS for p in paths):
+            if call.args and not isinstance(script.values.constant(call.args[0].value), str):
+                yield _found(call, "what is imported here is known only during the run", "Import it by its name.")
+        elif "builtins.getattr" in paths and len(call.args) >= 2:
+            on_module = any(_is_module(p) for p in script.values.paths(call.args[0].value))
+            if on_module and not isinstance(script.values.constant(call.args[1].value), str):
+                what = f"which part of `{script.tree.code(call.args[0].value)}` is used is known only during the run"
+                yield _found(call, what, "Write the name itself, or choose from a dict of named functions.")
+
+    def _mentions(self, script: Script, called: set[int]) -> Iterator[Found]:
+        """Find `exec` and `eval` handed on without a call: in an alias, a list, an argument."""
+        for name in script.tree.of(cst.Name):
+            if name.value in ("exec", "eval") and id(name) not in called:
+                parent = script.tree.parent(name)
+                if isinstance(parent, cst.Attribute | cst.Param | cst.FunctionDef | cst.AssignTarget | cst.ImportAlias):
+                    continue
+                if isinstance(parent, cst.Arg) and parent.keyword is name:
+                    continue
+                if Ref(f"builtins.{name.value}") in script.values.of(name):
+                    what = f"`{name.value}` is handed on, to run code that is made only during the run"
+                    yield _found(name, what, "Write that code into the file.")
+
+
+def runs_decoded(script: Script, call: cst.Call) -> bool:
+    """Tell whether a call executes something that comes out of a decoder, directly or through names."""
+    if not call.args or not any(p in _RUNNERS for p in script.path_of(call)):
+        return False
+    todo: list[cst.CSTNode] = [call.args[0].value]
+    seen: set[int] = set()
+    while todo and len(seen) < 200:
+        node = todo.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, cst.Call) and any(p.startswith(_DECODERS) for p in script.path_of(node)):
+            return True
+        if isinstance(node, cst.Name):
+            bindings = script.scopes.of(node).find(node.value)
+            todo.extend(b.node for b in bindings if b.node is not None and b.kind in ("expr", "drawn"))
+        todo.extend(children(node))
+    return False
+
+
+def _found(node: cst.CSTNode, what: str, remedy: str) -> Found:
+    return Found(node, f"{what[0].upper()}{what[1:]}." if what[0] != "`" else f"{what}.", remedy)
+
+
+def _short(path: str) -> str:
+    return path.removeprefix("builtins.")
+
+
+def _is_module(path: str) -> bool:
+    """Guess from the spelling: modules are lower case and are not the result of a call."""
+    last = path.rsplit(".", 1)[-1]
+    return path != "builtins.self" and last.islower() and "(" not in path and not path.startswith("builtins.")
+
+
+def _constant_key(script: Script, node: cst.Subscript) -> bool:
+    index = node.slice[0].slice if len(node.slice) == 1 else None
+    if not isinstance(index, cst.Index):
+        return False
+    if isinstance(index.value, cst.Name) and index.value.value == "__name__":
+        return True
+    return script.values.constant(index.value) is not UNKNOWN

@@ -1,0 +1,93 @@
+"""A parsed script with everything that rules ask about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import libcst as cst
+
+from reviewer.calls import Calls
+from reviewer.engine import Tree
+from reviewer.policy import Policy
+from reviewer.values import Values
+
+
+class Script:
+    """One text under one policy. Raises libcst.ParserSyntaxError if libcst cannot read the text."""
+
+    def __init__(self, text: str, policy: Policy) -> None:
+        self.text = text
+        self.policy = policy
+        self.tree = Tree(text)
+        self.values = Values(self.tree)
+        self.scopes = self.values.scopes
+
+    @cached_property
+    def calls(self) -> Calls:
+        """The call graph, made when the first rule asks for it."""
+        return Calls(self.values)
+
+    def path_of(self, call: cst.Call) -> list[str]:
+        """Return the dotted paths of what a call calls."""
+        return self.values.paths(call.func)
+
+    @cached_property
+    def forwards(self) -> list[cst.FunctionDef]:
+        """Every `forward` or `__call__` method, and `load_for_eval`."""
+        wanted = []
+        for function in self.tree.of(cst.FunctionDef):
+            method = isinstance(self.scopes.of(function).node, cst.ClassDef)
+            name = function.name.value
+            if (method and name in ("forward", "__call__")) or (not method and name == "load_for_eval"):
+                wanted.append(function)
+        return wanted
+
+    @cached_property
+    def packed(self) -> bool:
+        """Whether the text is a shell around code that it decodes and executes."""
+        from reviewer.rules.s401_dynamic_code import runs_decoded  # the rule owns the list of decoders
+
+        return any(runs_decoded(self, call) for call in self.tree.of(cst.Call))
+
+    def on_import(self) -> Iterator[cst.BaseStatement | cst.BaseSmallStatement]:
+        """Yield the statements that run when the text is imported under a name other than `__main__`."""
+        yield from self._running(self.tree.module.body)
+
+    def _running(self, body: object) -> Iterator[cst.BaseStatement | cst.BaseSmallStatement]:
+        for statement in body if isinstance(body, list | tuple) else ():
+            if isinstance(statement, cst.If):
+                yield from self._branch(statement)
+            elif isinstance(statement, cst.ClassDef):
+                yield from self._running(statement.body.body)
+            elif not isinstance(statement, cst.FunctionDef):
+                yield statement
+
+    def _branch(self, node: cst.If) -> Iterator[cst.BaseStatement | cst.BaseSmallStatement]:
+        is_main = self.asks_main(node.test)
+        if is_main is not True:
+            yield from self._running(node.body.body)
+        if is_main is not False and isinstance(node.orelse, cst.If):
+            yield from self._branch(node.orelse)
+        elif is_main is not False and isinstance(node.orelse, cst.Else):
+            yield from self._running(node.orelse.body.body)
+
+    def asks_main(self, test: cst.CSTNode | None) -> bool | None:
+        """Return True for `__name__ == "__main__"`, False for its opposite, None for any other question."""
+        if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+            inner = self.asks_main(test.expression)
+            return None if inner is None else not inner
+        if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
+            parts = (self.asks_main(test.left), self.asks_main(test.right))
+            return True if True in parts else None
+        if isinstance(test, cst.Name):
+            bindings = self.scopes.module.names.get(test.value, [])
+            return self.asks_main(bindings[0].node) if len(bindings) == 1 and bindings[0].kind == "expr" else None
+        if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+            return None
+        sides = (test.left, test.comparisons[0].comparator)
+        if not any(isinstance(s, cst.Name) and s.value == "__name__" for s in sides):
+            return None
+        if not any(self.values.constant(s) == "__main__" for s in sides):
+            return None
+        return {cst.Equal: True, cst.NotEqual: False}.get(type(test.comparisons[0].operator))

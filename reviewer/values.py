@@ -1,0 +1,207 @@
+"""What an expression can stand for: an imported thing, a constant, a function or class of the script.
+
+Flow is ignored: a name stands for everything that is ever bound to it. That is what an audit wants: `e = os.environ`
+on one line makes every `e[...]` a read.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import libcst as cst
+
+from reviewer.engine import Tree
+from reviewer.fold import UNKNOWN, fold
+from reviewer.scope import Binding, Function, Scope, Scopes
+
+_MOST = 8  # alternatives kept for one expression
+
+
+@dataclass(frozen=True)
+class Ref:
+    """Something from outside the script, by its dotted path: `os.environ.get`, `builtins.exec`."""
+
+    path: str
+
+
+@dataclass(frozen=True, eq=False)
+class Own:
+    """A function, lambda or class of the script; `given` are arguments that a partial has already put in."""
+
+    node: Function | cst.ClassDef
+    given: tuple[cst.Arg, ...] = ()
+
+
+Value = Ref | Own
+ENVIRON = "os.environ"
+
+
+class Values:
+    """Resolves expressions of one tree; remembers what it found."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.scopes = Scopes(tree)
+        self._known: dict[int, tuple[Value, ...]] = {}
+        self._folding: set[int] = set()
+
+    def of(self, node: cst.CSTNode | None) -> tuple[Value, ...]:
+        """Return what an expression can stand for; empty if nothing is known."""
+        if node is None:
+            return ()
+        handler = _HANDLERS.get(type(node))
+        if handler is None:
+            return ()
+        known = self._known.get(id(node))
+        if known is None:
+            self._known[id(node)] = ()  # an expression that leads back to itself adds nothing
+            known = self._known[id(node)] = tuple(dict.fromkeys(handler(self, node)))[:_MOST]
+        return known
+
+    def paths(self, node: cst.CSTNode | None) -> list[str]:
+        """Return the dotted paths an expression can stand for."""
+        return [v.path for v in self.of(node) if isinstance(v, Ref)]
+
+    def constant(self, node: cst.CSTNode | None, given: dict[str, Any] | None = None) -> Any:
+        """Fold an expression, following names that have exactly one value; `given` binds parameters."""
+
+        def lookup(name: cst.Name) -> Any:
+            if given and name.value in given:
+                return given[name.value]
+            bindings = self.scopes.of(name).find(name.value)
+            if len(bindings) != 1 or bindings[0].kind != "expr" or id(bindings[0]) in self._folding:
+                return UNKNOWN
+            self._folding.add(id(bindings[0]))
+            try:
+                return fold(bindings[0].node, lookup)
+            finally:
+                self._folding.discard(id(bindings[0]))
+
+        return fold(node, lookup)
+
+    def bound(self, bindings: Any) -> list[Value]:
+        """Return what a list of bindings can stand for."""
+        found: list[Value] = []
+        for b in bindings:
+            if b.kind == "ref":
+                found.append(Ref(canonical(b.path)))
+            elif b.kind == "def" and not _is_property(b):
+                found.append(Own(b.node))
+            elif b.kind in ("expr", "param"):
+                found.extend(self.of(b.node))
+        return found
+
+    def named(self, name: str, scope: Scope) -> list[Value]:
+        """Return what a name read in this scope can stand for."""
+        bindings = scope.find(name)
+        if bindings:
+            return self.bound(bindings)
+        starred: Scope | None = scope
+        found: list[Value] = [Ref(f"builtins.{name}")]
+        while starred is not None:
+            found.extend(Ref(canonical(f"{module}.{name}")) for module in starred.stars)
+            starred = starred.parent
+        return found
+
+    def _name(self, node: cst.Name) -> list[Value]:
+        return self.named(node.value, self.scopes.of(node))
+
+    def _attribute(self, node: cst.Attribute) -> list[Value]:
+        return self._member(node.value, node.attr.value)
+
+    def _member(self, base: cst.CSTNode, name: str) -> list[Value]:
+        refs = [Ref(canonical(f"{path}.{name}")) for path in self.paths(base)]
+        return list(refs) if refs else self.bound(self.scopes.members.get(name, ()))
+
+    def _subscript(self, node: cst.Subscript) -> list[Value]:
+        found: list[Value] = []
+        paths = self.paths(node.value)
+        if not paths or len(node.slice) != 1 or not isinstance(node.slice[0].slice, cst.Index):
+            return []
+        key = self.constant(node.slice[0].slice.value)
+        if not isinstance(key, str):
+            return []
+        for path in paths:
+            if path in ("builtins.globals()", "builtins.locals()", "builtins.vars()"):
+                found.extend(self.named(key, self.scopes.module))
+            elif path == "sys.modules":
+                found.append(Ref(canonical(key)))
+            elif path.endswith(".__dict__") or path == "builtins.__builtins__":
+                found.append(Ref(canonical(f"{path.removesuffix('.__dict__')}.{key}")))
+        return found
+
+    def _call(self, node: cst.Call) -> list[Value]:
+        found: list[Value] = []
+        for value in self.of(node.func):
+            if isinstance(value, Own):
+                for returned in self.scopes.returns.get(id(value.node), ()):
+                    found.extend(self.of(returned))
+            else:
+                found.extend(self._called(value.path, node))
+        return found
+
+    def _called(self, path: str, node: cst.Call) -> list[Value]:
+        args = [a.value for a in node.args if a.keyword is None and not a.star]
+        first = args[0] if args else None
+        if path == "builtins.getattr" and len(args) >= 2:
+            name = self.constant(args[1])
+            return self._member(args[0], name) if isinstance(name, str) else []
+        if path == "builtins.vars" and args:
+            return [Ref(f"{p}.__dict__") for p in self.paths(first)]
+        if path in ("builtins.__import__", "importlib.import_module"):
+            name = self.constant(first)
+            return [Ref(canonical(name))] if isinstance(name, str) else []
+        if path == "functools.partial" and args:
+            inner = self.of(first)
+            rest = tuple(node.args[1:])
+            return [Own(v.node, v.given + rest) if isinstance(v, Own) else v for v in inner]
+        if path == f"{ENVIRON}.copy":
+            return [Ref(ENVIRON)]
+        if isinstance(node.func, cst.Call) and path == "operator.attrgetter()":
+            name = self.constant(node.func.args[0].value) if node.func.args else None
+            return self._member(args[0], name) if args and isinstance(name, str) else []
+        return [Ref(f"{path}()")] if len(path) < 200 else []
+
+    def _either(self, node: cst.IfExp) -> list[Value]:
+        return [*self.of(node.body), *self.of(node.orelse)]
+
+    def _any(self, node: cst.BooleanOperation) -> list[Value]:
+        return [*self.of(node.left), *self.of(node.right)]
+
+    def _walrus(self, node: cst.NamedExpr) -> list[Value]:
+        return list(self.of(node.value))
+
+    def _lambda(self, node: cst.Lambda) -> list[Value]:
+        return [Own(node)]
+
+
+_HANDLERS: dict[type, Any] = {
+    cst.Name: Values._name,
+    cst.Attribute: Values._attribute,
+    cst.Subscript: Values._subscript,
+    cst.Call: Values._call,
+    cst.IfExp: Values._either,
+    cst.BooleanOperation: Values._any,
+    cst.NamedExpr: Values._walrus,
+    cst.Lambda: Values._lambda,
+}
+
+# Modules re-export others (`shutil.os`), and the mapping has other names; all of them are one path here.
+_OTHER_NAMES = re.compile(r"^(?:.*\.)?(?:os|posix|nt)\.(?=(?:environb?|getenvb?|path|system)\b)")
+
+
+def canonical(path: str) -> str:
+    """Return the one spelling of a path that the rules know."""
+    path = _OTHER_NAMES.sub("os.", path) if "env" in path else path
+    path = path.replace("os.environb", ENVIRON).replace("os.getenvb", "os.getenv")
+    return "builtins" + path[len("builtins.__builtins__") :] if path.startswith("builtins.__builtins__.") else path
+
+
+def _is_property(binding: Binding) -> bool:
+    node = binding.node
+    if not isinstance(node, cst.FunctionDef):
+        return False
+    marks = (d.decorator for d in node.decorators)
+    return any(isinstance(m, cst.Name) and m.value in ("property", "cached_property") for m in marks)

@@ -1,0 +1,52 @@
+"""Every rule's examples are its tests, and its documentation has the three headings."""
+
+import pytest
+
+from reviewer import Policy
+from reviewer.audit import _place
+from reviewer.policy import CATALOGUE
+from reviewer.rules import load
+from reviewer.rules.base import Rule
+from reviewer.script import Script
+
+RULES = load()
+
+
+def found_lines(rule: Rule, text: str) -> list[int]:
+    script = Script(text, Policy())
+    findings, _ = _place(script, [(rule, item) for item in rule.check(script)])
+    return sorted({f.line for f in findings if f.severity not in ("info", "off")})
+
+
+def marked_lines(text: str) -> list[int]:
+    return [n for n, line in enumerate(text.split("\n"), start=1) if line.endswith("# !")]
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"), [(r, t) for r in RULES for t in r.VALID], ids=lambda x: getattr(x, "code", "")
+)
+def test_a_rule_is_silent_about_its_valid_examples(rule: Rule, text: str) -> None:
+    compile(text, "example", "exec")
+    assert found_lines(rule, text) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"), [(r, t) for r in RULES for t in r.INVALID], ids=lambda x: getattr(x, "code", "")
+)
+def test_a_rule_finds_exactly_the_marked_lines(rule: Rule, text: str) -> None:
+    compile(text, "example", "exec")
+    assert marked_lines(text), "the example marks nothing"
+    assert found_lines(rule, text) == marked_lines(text)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda r: r.code)
+def test_a_rule_explains_itself(rule: Rule) -> None:
+    doc = rule.__doc__ or ""
+    headings = [doc.index(h) for h in ("What it looks for", "Why it is refused", "Do instead")]
+    assert headings == sorted(headings)
+    assert len(rule.VALID) >= 3
+    assert len(rule.INVALID) >= 3
+
+
+def test_the_catalogue_and_the_rules_are_the_same() -> None:
+    assert [r.code for r in RULES] == list(CATALOGUE)

@@ -24,6 +24,7 @@ class ShardSet(models.Model):
     name = models.CharField(max_length=60, unique=True)
     manifest = models.JSONField()
     manifest_sha256 = models.CharField(max_length=64)
+    inputs = models.JSONField(default=dict)  # corpus_sha256, seed, vocab: what a repeated build is compared with
     created = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:

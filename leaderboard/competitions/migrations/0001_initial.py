@@ -30,6 +30,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=60, unique=True)),
                 ('manifest', models.JSONField()),
                 ('manifest_sha256', models.CharField(max_length=64)),
+                ('inputs', models.JSONField(default=dict)),
                 ('created', models.DateTimeField(auto_now_add=True)),
             ],
         ),

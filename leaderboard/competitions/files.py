@@ -1,0 +1,149 @@
+"""Load a competition file: read, judge every key, publish.
+
+What is wrong is reported as `file:line: key: sentence`, all of it at once, and then nothing has changed.
+"""
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from leaderboard.competitions import kits, services
+from leaderboard.competitions.models import Competition
+from leaderboard.competitions.schema import CompetitionFile
+from leaderboard.competitions.tomllines import Key, line_of
+from leaderboard.env import PROJECT
+
+MAX_BYTES = 2**20
+
+
+class CompetitionFileError(Exception):
+    """What is wrong with a file: one `file:line: key: sentence` a line."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = list(problems)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text of a file, to say where in it a key stands."""
+
+    path: Path
+    text: str
+
+    def error(self, *problems: tuple[Key, str]) -> CompetitionFileError:
+        places = sorted((line_of(self.text, key), key_text(key), sentence) for key, sentence in problems)
+        return CompetitionFileError([f"{self.path}:{line}: {key}: {sentence}" for line, key, sentence in places])
+
+
+def load(path: Path) -> Competition:
+    """Load a competition file and return its competition; see `publish` for what changed."""
+    return publish(path).competition
+
+
+def publish(path: Path) -> services.Published:
+    """Load a competition file, idempotently. Raises CompetitionFileError, having changed nothing in the database."""
+    source = _read(path)
+    file = _validated(source)
+    if problems := file.conflicts():
+        raise source.error(*problems)
+    policy = _policy(source, file)
+    try:
+        kit_sha256 = kits.store(_kit_folder(path, file.kit.path))
+    except kits.KitError as error:
+        raise source.error((("kit", "path"), str(error))) from None
+    try:
+        return services.publish(
+            file=file, policy=policy, kit_sha256=kit_sha256, file_sha256=sha256(source.text.encode()).hexdigest()
+        )
+    except services.NotAllowed as error:
+        raise source.error(*error.problems) from None
+
+
+def key_text(key: Key) -> str:
+    """Return a key as people write it: `phases[0].budget.seconds`."""
+    return re.sub(r"\.(\[\d+\])", r"\1", ".".join(f"[{part}]" if isinstance(part, int) else part for part in key))
+
+
+def _read(path: Path) -> Source:
+    try:
+        content = path.read_bytes()
+        if len(content) > MAX_BYTES:
+            raise CompetitionFileError([f"{path}:1: file: it has more than {MAX_BYTES} bytes"])
+        return Source(path, content.decode())
+    except OSError as error:
+        raise CompetitionFileError([f"{path}:1: file: it cannot be read: {error.strerror}"]) from None
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise CompetitionFileError([f"{path}:{line}: file: it is not UTF-8"]) from None
+
+
+def _validated(source: Source) -> CompetitionFile:
+    try:
+        return CompetitionFile.model_validate(tomllib.loads(source.text))
+    except tomllib.TOMLDecodeError as error:
+        place = re.search(r"at line (\d+)", str(error))
+        line = place[1] if place else source.text.count("\n") + 1
+        raise CompetitionFileError([f"{source.path}:{line}: file: it is not TOML: {error}"]) from None
+    except ValidationError as error:
+        raise source.error(*_problems(error)) from None
+
+
+def _problems(error: ValidationError) -> Iterator[tuple[Key, str]]:
+    for fault in error.errors():
+        key = fault["loc"]
+        if fault["type"] == "extra_forbidden":
+            yield key, "there is no such key" + _did_you_mean(str(key[-1]), _known(key[:-1]))
+        elif fault["type"] == "missing":
+            yield key, "it is missing"
+        else:
+            sentence = fault["msg"].removeprefix("Value error, ").replace("Input should", "it must")
+            value = fault["input"]
+            told = f", and is {value!r}" if isinstance(value, str | int | float) else ""
+            yield key, f"{sentence}{told}"
+
+
+def _known(table: Key) -> list[str]:
+    """Return the keys that a table of the file may have."""
+    model: Any = CompetitionFile
+    for part in table:
+        if isinstance(part, str):
+            model = _model_in(model.model_fields[part].annotation)
+    return list(model.model_fields)
+
+
+def _model_in(annotation: Any) -> Any:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next(_model_in(argument) for argument in annotation.__args__ if argument is not Ellipsis)
+
+
+def _did_you_mean(word: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(word, known, n=1)
+    return f"; did you mean `{close[0]}`?" if close else f"; there are {', '.join(known)}"
+
+
+def _policy(source: Source, file: CompetitionFile) -> dict[str, Any]:
+    from reviewer import Policy, PolicyError
+
+    try:
+        return Policy.from_mapping(file.policy).to_mapping()
+    except PolicyError as error:
+        sentence = str(error).partition(": ")[2] or str(error)
+        *above, word = error.key.split(".")
+        if "no such" in sentence and not above:
+            sentence += _did_you_mean(word, list(Policy().to_mapping()))
+        raise source.error((("policy", *above, word), sentence)) from None
+
+
+def _kit_folder(path: Path, name: str) -> Path:
+    """Return the kit's folder: beside the file, else in the project."""
+    beside = path.resolve().parent / name
+    return beside if beside.is_dir() else PROJECT / name

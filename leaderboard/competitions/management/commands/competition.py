@@ -1,0 +1,26 @@
+"""`manage.py competition load FILE`."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from leaderboard.competitions import files
+
+
+class Command(BaseCommand):
+    """Load a competition file; one that is loaded already changes nothing."""
+
+    help = "load FILE: make the site's competition what the file says; a second time changes nothing."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("action", choices=["load"])
+        parser.add_argument("file", type=Path)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            published = files.publish(options["file"])
+        except files.CompetitionFileError as error:
+            raise CommandError(f"The competition file is refused, and nothing has changed.\n{error}") from None
+        what = "; ".join(published.changes) or "nothing, it was loaded before"
+        self.stdout.write(f"Competition {published.competition.slug}: changed {what}.")

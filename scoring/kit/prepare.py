@@ -219,10 +219,13 @@ def _eval_rows(split: str, seq_len: int, max_tokens: int | None) -> tuple[torch.
 
 def _nats(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     """Compute -ln softmax(logits)[target] in float64, [B, T]. Raises ValueError on a logit that is not finite."""
-    wide = logits.to(torch.float64)
-    if not torch.isfinite(wide).all():
+    if not torch.isfinite(logits).all():
         raise ValueError("a logit is not finite; the platform fails such a run (use a large negative number to mask)")
-    return torch.logsumexp(wide, -1) - wide.gather(-1, targets[..., None]).squeeze(-1)
+    nats = []
+    for row, target in zip(logits, targets, strict=True):  # row by row, since a whole batch leaves the cache
+        wide = row.to(torch.float64)
+        nats.append(torch.logsumexp(wide, -1) - wide.gather(-1, target[:, None]).squeeze(-1))
+    return torch.stack(nats)
 
 
 @torch.inference_mode()

@@ -45,13 +45,16 @@ def seed_everything(seed: int) -> None:
     numpy.random.seed(seed % 2**32)
 
 
-def load_model(script: bytes, checkpoint: str, device: torch.device) -> torch.nn.Module:
-    """Run the script's text as module `train` and call its load_for_eval. Raises whatever the script raises."""
+def load_model(script: str, checkpoint: str, device: torch.device) -> torch.nn.Module:
+    """Run the script's text as module `train` and call its load_for_eval. Raises whatever the script raises.
+
+    Text is compiled, not bytes: an encoding cookie in bytes could make them another program than the audited one.
+    """
     module = types.ModuleType(MODULE)
     module.__file__ = str(Path.cwd() / FILE)
     sys.modules[MODULE] = module  # dataclasses and pickles look their module up by name
-    linecache.cache[module.__file__] = (len(script), None, script.decode().splitlines(keepends=True), module.__file__)
-    exec(compile(script, module.__file__, "exec", dont_inherit=True), module.__dict__)  # noqa: S102  its whole purpose
+    linecache.cache[FILE] = (len(script), None, script.splitlines(keepends=True), FILE)
+    exec(compile(script, FILE, "exec", dont_inherit=True), module.__dict__)  # noqa: S102  its whole purpose
     load = getattr(module, "load_for_eval", None)
     if load is None:
         raise AttributeError("the script defines no load_for_eval(checkpoint_path, device)")
@@ -111,7 +114,7 @@ def main() -> int:
     server = Server(socket.socket(fileno=options.channel))
     try:
         seed_everything(json.loads(options.constants.read_bytes())["seed"])
-        model = load_model(options.script.read_bytes(), options.checkpoint, device)
+        model = load_model(options.script.read_bytes().decode(), options.checkpoint, device)
         sys.stdout.flush()
     except BaseException as error:
         traceback.print_exception(error.with_traceback(_own_frames_removed(error)))

@@ -302,7 +302,7 @@ def _load(train_py: Path, checkpoint: Path, device: torch.device) -> torch.nn.Mo
     module = types.ModuleType("train")
     module.__file__ = str(train_py)
     sys.modules["train"], sys.modules["prepare"] = module, sys.modules[__name__]
-    exec(compile(train_py.read_bytes(), str(train_py), "exec", dont_inherit=True), module.__dict__)  # noqa: S102
+    exec(compile(train_py.read_bytes().decode(), str(train_py), "exec", dont_inherit=True), module.__dict__)  # noqa: S102
     model: torch.nn.Module = module.load_for_eval(str(checkpoint), device)
     return model.eval()
 

@@ -12,7 +12,6 @@ from leaderboard.cli.words import bpb_text, digits, duration, one_line
 
 Row = dict[str, Any]
 _GAP = "  "
-_WIDEST = 40
 
 
 @dataclass(frozen=True)
@@ -21,6 +20,7 @@ class _Column:
     text: Callable[[Row, int | None], str]
     keep: int  # the highest is dropped first
     right: bool = False
+    widest: int = 40
 
 
 def board_lines(board: dict[str, Any], width: int) -> Iterator[str]:
@@ -34,7 +34,7 @@ def board_lines(board: dict[str, Any], width: int) -> Iterator[str]:
         yield "Nobody is ranked yet; the first script that ends ranked appears here: `submit script.py`."
         return
     places = digits(board.get("rounding"))
-    table = [(column, [_cut(column.text(row, places)) for row in rows]) for column in _COLUMNS]
+    table = [(column, [_cut(column.text(row, places), column.widest) for row in rows]) for column in _COLUMNS]
     sizes = [max(cell_len(text) for text in (column.title, *texts)) for column, texts in table]
     shown = sorted(range(len(table)), key=lambda index: table[index][0].keep)
     while len(shown) > 1 and sum(sizes[index] + len(_GAP) for index in shown) - len(_GAP) > width:
@@ -50,10 +50,10 @@ def board_lines(board: dict[str, Any], width: int) -> Iterator[str]:
         yield _GAP.join(cells).rstrip()
 
 
-def _cut(text: str) -> str:
+def _cut(text: str, widest: int) -> str:
     from rich.cells import cell_len, set_cell_size
 
-    return text if cell_len(text) <= _WIDEST else set_cell_size(text, _WIDEST - 1) + "…"
+    return text if cell_len(text) <= widest else set_cell_size(text, widest - 1).rstrip() + "…"
 
 
 def _compute(row: Row, places: int | None) -> str:
@@ -76,9 +76,9 @@ def _plain(key: str) -> Callable[[Row, int | None], str]:
 
 _COLUMNS = (
     _Column("rank", _plain("rank"), 0, right=True),
-    _Column("team", _plain("team"), 1),
+    _Column("team", _plain("team"), 2, widest=24),
     _Column("version", lambda row, places: f"v{one_line(row.get('version', '?'))}", 3),
-    _Column("bits per byte", bpb_text, 2),
+    _Column("bits per byte", bpb_text, 1),
     _Column("used / granted", _compute, 4),
     _Column("method", _plain("note"), 5),
     _Column("when", _when, 6),

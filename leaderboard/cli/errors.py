@@ -54,6 +54,10 @@ class CliError(Exception):
         return {"event": self.event_name, "code": self.code, "reason": self.sentence, **self.data}
 
 
+class ReaderGone(Exception):
+    """Nobody reads our output any more (`submit standings | head`). No OSError: Typer has its own idea of those."""
+
+
 class Usage(CliError):
     exit = Exit.USAGE
     code = "usage"

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from typer.exceptions import TyperException
 
-from leaderboard.cli.errors import CliError, Exit, Interrupted, PlatformFault, QuotaUsed, Usage
+from leaderboard.cli.errors import CliError, Exit, Interrupted, PlatformFault, QuotaUsed, ReaderGone, Usage
+from leaderboard.cli.settings import environment
 
 Url = Annotated[str | None, typer.Option("--url", help="Server; also SUBMIT_URL.", show_default=False)]
 Competition = Annotated[str | None, typer.Option(help="Slug; also SUBMIT_COMPETITION.", show_default=False)]
@@ -50,7 +51,7 @@ def _script(
     from leaderboard.cli.send import send
 
     flags = {"url": url, "competition": competition, "phase": phase, "launch": launch, "note": note}
-    return send(Path(script), flags, _environ(), wait=wait, timeout=timeout, as_json=as_json)
+    return send(Path(script), flags, environment(), wait=wait, timeout=timeout, as_json=as_json)
 
 
 def _status(
@@ -63,7 +64,7 @@ def _status(
     """Show a submission; with --wait follow it again."""
     from leaderboard.cli.look import status
 
-    return status(number, {"url": url}, _environ(), wait=wait, timeout=timeout, as_json=as_json)
+    return status(number, {"url": url}, environment(), wait=wait, timeout=timeout, as_json=as_json)
 
 
 def _standings(competition: Competition = None, phase: Phase = None, url: Url = None, as_json: Json = False) -> int:
@@ -71,12 +72,7 @@ def _standings(competition: Competition = None, phase: Phase = None, url: Url = 
     from leaderboard.cli.look import standings
 
     flags = {"url": url, "competition": competition, "phase": phase}
-    return standings(flags, _environ(), as_json=as_json)
-
-
-def _environ() -> Mapping[str, str]:
-    """The CLI is installed without the site, so it cannot ask leaderboard.env; this is its one look."""
-    return os.environ
+    return standings(flags, environment(), as_json=as_json)
 
 
 _APPS: dict[str, Callable[..., int]] = {"status": _status, "standings": _standings}
@@ -106,8 +102,8 @@ def main() -> None:
     try:
         code = _run(arguments)
         sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has gone (`submit standings | head`); a second failure at exit would print a traceback.
+    except (BrokenPipeError, ReaderGone):
+        # What is still buffered would fail once more at exit, with a traceback.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = Exit.PIPE_CLOSED
     except CliError as error:

@@ -7,6 +7,7 @@ we are about to ask is used. So no file that comes with someone else's script ca
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from leaderboard.cli.files import SettingsFile, write_project_file
 from leaderboard.cli.origin import parse_url
 
 _UNOWNED = " (SUBMIT_TOKEN is set without SUBMIT_URL, and a project file's address is not trusted with it)"
-__all__ = ["Settings", "resolve", "write_project_file"]
+__all__ = ["Settings", "environment", "resolve", "write_project_file"]
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,11 @@ def resolve(
         owner = tokens[0][0]
         stranded = f" (the one for {owner} is never sent to another server)" if owner else _UNOWNED
     return Settings(base, origin, token, stranded, first("competition"), first("phase"), first("launch"), first("note"))
+
+
+def environment() -> Mapping[str, str]:
+    """Return the process environment: installed without the site, the CLI cannot ask leaderboard.env."""
+    return os.environ
 
 
 def _from_environ(environ: Mapping[str, str]) -> dict[str, str]:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from leaderboard.cli.answers import Submission
+from leaderboard.cli.errors import ReaderGone
 from leaderboard.cli.findings import finding_lines
 from leaderboard.cli.outcome import Outcome
 from leaderboard.cli.words import one_line, progress, received, state_word
@@ -53,8 +54,11 @@ class Show(Protocol):
 
 def say(text: str) -> None:
     """Print to stdout at once: a log that is followed must not lag behind."""
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
+    try:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError as error:
+        raise ReaderGone from error
 
 
 def say_json(value: dict[str, Any]) -> None:

@@ -67,7 +67,7 @@ def bpb_text(row: dict[str, Any], places: int | None) -> str:
         return "no score"
     places = len(str(bpb).partition(".")[2]) if places is None else places
     half = "" if low is None or high is None else f" ± {(high - low) / 2:.{max(places, 1)}f}"
-    unknown = "" if half else ", interval not known yet"
+    unknown = "" if half else ", no interval yet"
     return f"{bpb:.{places}f}{half} (n = {one_line(row.get('n', 1))}{unknown})"
 
 

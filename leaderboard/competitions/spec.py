@@ -61,7 +61,7 @@ class Probes(Table):
     """Probe power: strict positions asked per row, and the share of rows asked a second time."""
 
     strict_per_row: int = Field(default=1, ge=0)
-    repeats: float = Field(default=0.1, ge=0, le=1)
+    repeats: float = Field(default=0.05, ge=0, le=1)
 
 
 class Quota(Table):

@@ -23,7 +23,7 @@ class Run(models.Model):
 
     class State(models.TextChoices):
         WAITING = "waiting"
-        TRAINING = "training"
+        RUNNING = "running"
         SEALED = "sealed"
         SCORING = "scoring"
         SCORED = "scored"
@@ -42,7 +42,7 @@ class Run(models.Model):
 
     class Meta:
         ordering = ("index",)
-        constraints = [models.UniqueConstraint("submission", "index", name="run_index_once")]
+        constraints = (models.UniqueConstraint("submission", "index", name="run_index_once"),)
 
 
 class Attempt(models.Model):
@@ -74,17 +74,19 @@ class Attempt(models.Model):
     leased_at = models.DateTimeField(null=True)
     lease_until = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
+    job = models.JSONField(default=dict)  # what the host was asked, as sent with the lease
     cause = models.CharField(max_length=40, blank=True)  # outcome code
     detail = models.TextField(blank=True)
 
     class Meta:
-        constraints = [
+        ordering = ("id",)
+        constraints = (
             models.UniqueConstraint("run", "kind", "shard", "number", name="attempt_number_once"),
             models.UniqueConstraint(
                 "run", "kind", "shard", name="one_live_attempt", condition=Q(state__in=["waiting", "leased"])
             ),
-        ]
-        indexes = [models.Index(fields=("state", "lease_until"))]
+        )
+        indexes = (models.Index(fields=("state", "lease_until")),)
 
 
 class Receipt(models.Model):
@@ -109,8 +111,8 @@ class Score(models.Model):
     bpb = models.FloatField()
 
     class Meta:
-        constraints = [
+        constraints = (
             models.UniqueConstraint("run", "shard", name="one_score_per_run_and_shard"),
             models.CheckConstraint(name="bpb_in_range", condition=Q(bpb__gt=0) & Q(bpb__lte=64)),
             models.CheckConstraint(name="bytes_positive", condition=Q(num_bytes__gt=0)),
-        ]
+        )

@@ -30,7 +30,7 @@ class QuotaAccount(models.Model):
     phase = models.ForeignKey("competitions.Phase", models.CASCADE)
 
     class Meta:
-        constraints = [models.UniqueConstraint("team", "phase", name="one_quota_account")]
+        constraints = (models.UniqueConstraint("team", "phase", name="one_quota_account"),)
 
 
 class Submission(models.Model):
@@ -59,11 +59,11 @@ class Submission(models.Model):
     ranked_at = models.DateTimeField(null=True)
 
     class Meta:
-        indexes = [
+        indexes = (
             models.Index(fields=("phase", "state", "team", "mean_bpb")),
             models.Index(fields=("state", "deadline")),
-        ]
-        constraints = [
+        )
+        constraints = (
             models.UniqueConstraint("team", "phase", "version", name="version_once_per_team_and_phase"),
             models.UniqueConstraint(
                 "team",
@@ -77,7 +77,7 @@ class Submission(models.Model):
                 name="ranked_needs_finite_mean",
                 condition=~models.Q(state="ranked") | (models.Q(mean_bpb__gt=0) & models.Q(mean_bpb__lte=64)),
             ),
-        ]
+        )
 
     def __str__(self) -> str:
         return f"submission {self.pk} v{self.version}"
@@ -128,5 +128,5 @@ class QuotaEntry(models.Model):
     window = models.DateTimeField()  # start of the quota window that the submission's hold fell into
 
     class Meta:
-        constraints = [models.UniqueConstraint("submission", "kind", name="each_quota_step_once")]
-        indexes = [models.Index(fields=("account", "window"))]
+        constraints = (models.UniqueConstraint("submission", "kind", name="each_quota_step_once"),)
+        indexes = (models.Index(fields=("account", "window")),)

@@ -1,0 +1,84 @@
+"""Who calls: a person by token or by session, an agent by its key, a host by the capability of one attempt."""
+
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpRequest
+from ninja.security.base import AuthBase
+from ninja.utils import check_csrf
+
+from leaderboard.accounts.models import User
+from leaderboard.accounts.services import user_of_token
+from leaderboard.core.errors import Refusal
+from leaderboard.runs import agents
+from leaderboard.runs.models import Agent
+from leaderboard.submissions.visibility import Viewer
+
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class Caller(AuthBase):
+    """A person. `Authorization: Bearer <token>`, or the site's session, which to change things shows its CSRF token.
+
+    `optional=True` lets strangers in as AnonymousUser; a token that is there must still be good.
+    """
+
+    openapi_type = "http"
+    openapi_scheme = "bearer"
+
+    def __init__(self, *, optional: bool = False) -> None:
+        self.optional = optional
+        super().__init__()
+
+    def __call__(self, request: HttpRequest) -> Viewer:
+        if "Authorization" in request.headers:
+            return user_of_token(credential(request, "Bearer"))
+        user = request.user
+        if isinstance(user, User) and user.is_authenticated:
+            if request.method not in SAFE and check_csrf(request) is not None:
+                raise Refusal("csrf", "This request came from no page of this site; reload and try again.", 403)
+            return user
+        if self.optional:
+            return AnonymousUser()
+        raise Refusal("not_authenticated", "Send a token: `Authorization: Bearer …`. Make one on the site.", 401)
+
+
+class AgentKey(AuthBase):
+    """An agent. `Authorization: Agent <key>`."""
+
+    openapi_type = "apiKey"
+    openapi_name = "Authorization"
+    openapi_in = "header"
+
+    def __call__(self, request: HttpRequest) -> Agent:
+        return agents.of_key(credential(request, "Agent"))
+
+
+class CapabilityText(AuthBase):
+    """A host at work. `Authorization: Bearer <capability>`; which attempt it is for is checked with the attempt."""
+
+    openapi_type = "http"
+    openapi_scheme = "bearer"
+
+    def __call__(self, request: HttpRequest) -> str:
+        return credential(request, "Bearer")
+
+
+def credential(request: HttpRequest, scheme: str) -> str:
+    """Return what follows the scheme in the Authorization header. Raises Refusal not_authenticated (401)."""
+    found, _, text = request.headers.get("Authorization", "").partition(" ")
+    if found.lower() != scheme.lower() or not text.strip():
+        raise Refusal("not_authenticated", f"Send `Authorization: {scheme} …`.", 401)
+    return text.strip()
+
+
+def caller_of(request: HttpRequest) -> Viewer:
+    """Return the person that `Caller` found."""
+    viewer: Viewer = request.auth  # type: ignore[attr-defined]  # ninja puts it there
+    return viewer
+
+
+def person_of(request: HttpRequest) -> User:
+    """Return the person of an address that is not for strangers."""
+    viewer = caller_of(request)
+    if not isinstance(viewer, User):
+        raise Refusal("not_authenticated", "Send a token: `Authorization: Bearer …`. Make one on the site.", 401)
+    return viewer

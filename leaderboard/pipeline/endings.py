@@ -1,0 +1,40 @@
+"""What an attempt's end means for its submission: go on, the script's failure, or ours and to be repeated."""
+
+import unicodedata
+from dataclasses import dataclass
+from typing import Literal
+
+from leaderboard.runs.models import Attempt
+from scoring import outcomes
+
+LINE_CHARACTERS = 300
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Whose end it is, its code, and one sentence for the team."""
+
+    whose: Literal["good", "script", "platform"]
+    code: str
+    sentence: str
+
+
+def ending_of(attempt: Attempt) -> Ending:
+    """Read the end of a finished or lost attempt.
+
+    A cancelled run of a submission that nobody withdrew was stopped by its host, and that is ours.
+    """
+    code = attempt.cause or "lost"
+    outcome = outcomes.OUTCOMES.get(code) or outcomes.of("host_fault")
+    if code == outcomes.OK:
+        return Ending("good", code, outcome.sentence)
+    if outcome.owner == "script":
+        return Ending("script", code, _with_detail(outcome.sentence, attempt.detail))
+    return Ending("platform", code, outcome.sentence)
+
+
+def _with_detail(sentence: str, detail: str) -> str:
+    """Add the last line of the detail (of a traceback, the one that names the error), as printable text."""
+    lines = ["".join(c if unicodedata.category(c)[0] != "C" else " " for c in line) for line in detail.splitlines()]
+    said = [line.strip() for line in lines if line.strip()]
+    return f"{sentence.rstrip('.')}: {said[-1][:LINE_CHARACTERS]}" if said else sentence

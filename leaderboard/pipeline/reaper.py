@@ -1,0 +1,119 @@
+"""Looks for what is stuck and moves it on, so that a kill at any moment still leads to a final state.
+
+Every non-final submission has a time at which it is looked at (`states.py`); a lease that ran out is lost; an attempt
+whose message may be lost is offered again. A repeated message is harmless: claiming is a transition in the database.
+"""
+
+import logging
+from collections import Counter
+from datetime import timedelta
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from leaderboard.core.outbox import send
+from leaderboard.pipeline import steps, tasks
+from leaderboard.runs import services as of_host
+from leaderboard.runs import transitions as of_run
+from leaderboard.runs.jobs import longest_seconds
+from leaderboard.runs.models import Agent, Attempt
+from leaderboard.submissions import transitions
+from leaderboard.submissions.models import FINAL, State, Submission
+
+log = logging.getLogger(__name__)
+AUDITS = 3
+OFFER_AGAIN = timedelta(seconds=5)
+OFFER_SLOWEST = timedelta(minutes=5)
+
+
+def reap() -> None:
+    """Make one round over everything that waits."""
+    for round_of in (take_back_leases, look_at_submissions, offer_again, tidy_ended):
+        try:
+            round_of()
+        except Exception:  # one broken row must not keep the others waiting; the next round comes in seconds
+            log.exception("the reaper stumbled in %s", round_of.__name__)
+
+
+def take_back_leases() -> None:
+    """leased → lost where no sign of life came in time, or where an attempt lasts beyond every honest end."""
+    now = timezone.now()
+    for attempt in _attempts().filter(state=Attempt.State.LEASED):
+        rules = attempt.run.submission.phase.rules
+        longest = timedelta(seconds=longest_seconds(rules, attempt.kind))
+        late = attempt.lease_until is None or attempt.lease_until <= now
+        if not late and (attempt.leased_at is None or attempt.leased_at + longest > now):
+            continue
+        if State(attempt.run.submission.state) in FINAL:
+            of_run.cancel_attempts(attempt.run.submission_id)
+            steps.tidy(attempt.run.submission_id)
+        elif of_run.lose(attempt, cause="lost"):
+            _follow(attempt)
+
+
+def look_at_submissions() -> None:
+    """Drive on what is past its deadline; who of several reapers moves the deadline first, acts."""
+    due = Submission.objects.exclude(state__in=FINAL).filter(deadline__lte=timezone.now())
+    for submission in due.select_related("phase", "team").defer("script").order_by("deadline"):
+        if transitions.look_again(submission):
+            drive(submission)
+
+
+def drive(submission: Submission) -> None:
+    """Do again whatever a submission in this state may be waiting for."""
+    state = State(submission.state)
+    if state == State.AUDITING:
+        transitions.restart_audit(submission)
+        state = State(submission.state)
+    if state == State.RECEIVED:
+        started = submission.events.filter(kind="state", state=State.AUDITING).count()
+        if started >= AUDITS:
+            transitions.give_up_audit(submission)
+        else:
+            send("pipeline.audit", submission.pk)
+    elif state == State.ACCEPTED:
+        send("pipeline.dispatch", submission.pk)
+    elif state in (State.QUEUED, State.RUNNING, State.SCORING):
+        for attempt in _attempts().filter(
+            run__submission=submission, state__in=(Attempt.State.FINISHED, Attempt.State.LOST)
+        ):
+            _follow(attempt)
+        tasks.publish(submission.pk)
+
+
+def offer_again() -> None:
+    """Send the message of waiting attempts again while agents of their hardware are idle.
+
+    The pause doubles with the attempt's age, so that a host that is away for a day finds no heap of messages.
+    """
+    now = timezone.now()
+    idle = Counter(Agent.objects.filter(revoked=False).values_list("hardware", flat=True))
+    idle.subtract(
+        attempt.agent.hardware
+        for attempt in Attempt.objects.filter(state=Attempt.State.LEASED).select_related("agent")
+        if attempt.agent
+    )
+    for attempt in _attempts().filter(state=Attempt.State.WAITING).order_by("pk"):
+        hardware = attempt.run.submission.phase.rules.hardware
+        if attempt.sent_at is None:
+            of_host.offer(attempt)
+        elif idle[hardware] > 0:
+            idle[hardware] -= 1
+            pause = min(max(OFFER_AGAIN, attempt.sent_at - attempt.created), OFFER_SLOWEST)
+            if attempt.sent_at + pause <= now:
+                of_host.offer(attempt)
+
+
+def tidy_ended() -> None:
+    """Cancel what still waits of submissions that are over."""
+    waiting = _attempts().filter(state=Attempt.State.WAITING, run__submission__state__in=FINAL)
+    for submission_id in sorted({attempt.run.submission_id for attempt in waiting}):
+        steps.tidy(submission_id)
+
+
+def _follow(attempt: Attempt) -> None:
+    (tasks.collect if attempt.kind == Attempt.Kind.TRAIN else tasks.score)(attempt.pk)
+
+
+def _attempts() -> QuerySet[Attempt]:
+    return Attempt.objects.select_related("run__submission__phase").defer("run__submission__script")

@@ -1,0 +1,106 @@
+"""Steps that tasks and reaper share. Each may be repeated: it finds out what is still to be done."""
+
+from functools import partial
+
+from django.db import transaction
+
+from leaderboard.pipeline.endings import Ending
+from leaderboard.runs import services as of_host
+from leaderboard.runs import transitions as of_run
+from leaderboard.runs.leases import find
+from leaderboard.runs.models import Attempt, Run
+from leaderboard.submissions import transitions
+from leaderboard.submissions.models import FINAL, State, Submission
+
+ATTEMPTS = 3  # of one run and kind; after that the submission is errored
+SEALED_OR_LATER = frozenset({Run.State.SEALED, Run.State.SCORING, Run.State.SCORED})
+
+
+def load(submission_id: int) -> Submission | None:
+    """Return a submission with its phase, without its script."""
+    rows = Submission.objects.select_related("phase__competition__shards", "team", "kit").defer("script")
+    return rows.filter(pk=submission_id).first()
+
+
+def ended(attempt_id: int, kind: Attempt.Kind) -> Attempt | None:
+    """Return an attempt that has ended and still decides something.
+
+    None for one that goes on, was followed by another, or whose submission is over; of the last the rest is tidied up.
+    """
+    attempt = find(attempt_id)
+    if attempt is None or attempt.kind != kind or attempt.state not in (Attempt.State.FINISHED, Attempt.State.LOST):
+        return None
+    if State(attempt.run.submission.state) in FINAL:
+        tidy(attempt.run.submission_id)
+        return None
+    if attempt.run.attempts.filter(kind=kind, shard=attempt.shard, number__gt=attempt.number).exists():
+        return None
+    return attempt
+
+
+def offer_after_commit(attempt: Attempt) -> None:
+    """Offer an attempt to the agents once it is there for them to claim."""
+    transaction.on_commit(partial(of_host.offer, attempt))
+
+
+def first_attempt_at(run: Run, kind: Attempt.Kind, shard: str) -> None:
+    """Make sure that a run has an attempt of this kind."""
+    attempt = of_run.open_attempt(run, kind, shard, after=0)
+    if attempt:
+        offer_after_commit(attempt)
+
+
+def begin_scoring(submission: Submission) -> None:
+    """running → scoring once every run is sealed."""
+    states = set(submission.runs.values_list("state", flat=True))
+    if states and states <= SEALED_OR_LATER:
+        transitions.begin_scoring(submission)
+
+
+def note_use(attempt: Attempt) -> None:
+    """Write what the receipt says of step and seconds where the last sign of life had left older figures."""
+    of_run.note_use(attempt.run, attempt.receipt.body)
+
+
+def fail(attempt: Attempt, ending: Ending) -> None:
+    """Fail the run and with it the submission; what else of it is on the way stops."""
+    if attempt.kind == Attempt.Kind.TRAIN and attempt.state == Attempt.State.FINISHED:
+        note_use(attempt)
+    of_run.end(attempt.run, Run.State.FAILED, attempt, cause=ending.code)
+    submission = attempt.run.submission
+    while State(submission.state) not in FINAL:
+        if transitions.fail(submission, State(submission.state), code=ending.code, reason=ending.sentence):
+            break
+        submission.refresh_from_db(fields=["state"])
+    tidy(submission.pk)
+
+
+def repeat(attempt: Attempt, ending: Ending) -> None:
+    """Try again after an end that was ours; after the third attempt the submission is errored and refunded."""
+    run = attempt.run
+    if attempt.state == Attempt.State.FINISHED:
+        of_run.repeat(run, attempt)
+    if attempt.number < ATTEMPTS:
+        following = of_run.open_attempt(run, Attempt.Kind(attempt.kind), attempt.shard, after=attempt.number)
+        if following:
+            offer_after_commit(following)
+        return
+    of_run.end(run, Run.State.ERRORED, attempt, cause=ending.code)
+    submission = run.submission
+    reason = (
+        f"{ATTEMPTS} attempts at run {run.index + 1} ended on our side, the last one so: {ending.sentence} "
+        "Your quota is refunded; send it again."
+    )
+    while State(submission.state) not in FINAL:
+        if transitions.error(submission, State(submission.state), code=ending.code, reason=reason):
+            break
+        submission.refresh_from_db(fields=["state"])
+    tidy(submission.pk)
+
+
+def tidy(submission_id: int) -> None:
+    """Cancel what waits of a submission that is over; a leased attempt hears of it at its next sign of life."""
+    of_run.cancel_attempts(submission_id, only_waiting=True)
+    busy = Attempt.objects.filter(run__submission_id=submission_id, state=Attempt.State.LEASED).exists()
+    if not busy:
+        of_run.cancel_runs(submission_id)

@@ -1,0 +1,92 @@
+"""What a host is asked: the job of an attempt, from the phase's rules and the submission's frozen parts alone."""
+
+from typing import Any
+
+from leaderboard.competitions.models import Phase
+from leaderboard.competitions.spec import PhaseSpec
+from leaderboard.runs.models import Attempt
+from leaderboard.submissions.models import Submission
+from scoring.job import Job
+
+MEGABYTE = 2**20
+
+
+def job_for(attempt: Attempt) -> dict[str, Any]:
+    """Return the job of an attempt, checked by the runner's own model; `host` is empty, the agent fills it in.
+
+    Raises pydantic.ValidationError where the phase asks for something that no runner accepts.
+    """
+    run, submission = attempt.run, attempt.run.submission
+    phase = submission.phase
+    job = Job.model_validate(
+        {
+            "schema": 1,
+            "kind": attempt.kind,
+            "run_id": f"r{run.pk:06d}",
+            "attempt_id": f"a{attempt.pk:06d}",
+            "script_sha256": submission.script_sha256,
+            "seed": run.seed,
+            "launch": submission.launch_spec,
+            "isolation": phase.rules.isolation,
+            "clock": _clock(phase.rules),
+            "limits": _limits(phase.rules),
+            "evaluation": _evaluation(phase),
+            "kit_sha256": submission.kit.sha256,
+            "shards": _shards(submission, attempt.shard),
+            "checkpoint_sha256": run.checkpoint_sha256 if attempt.kind == Attempt.Kind.SCORE else None,
+        }
+    )
+    return job.model_dump(mode="json", by_alias=True)
+
+
+def longest_seconds(rules: PhaseSpec, kind: str) -> float:
+    """Return after how many seconds an attempt is overdue, however lively its host: a bound far above honest ends."""
+    budget = rules.budget
+    if kind == Attempt.Kind.SCORE:
+        return 2 * budget.eval_timeout_seconds + 300
+    return budget.startup_cap_seconds + budget.seconds + 300
+
+
+def _clock(rules: PhaseSpec) -> dict[str, Any]:
+    budget = rules.budget
+    return {
+        "budget_seconds": budget.seconds,
+        "startup_cap_seconds": budget.startup_cap_seconds,
+        "excluded_steps": budget.excluded_steps,
+        "term_seconds": budget.term_seconds,
+        "minimum_lease_share": budget.minimum_lease_share,
+    }
+
+
+def _limits(rules: PhaseSpec) -> dict[str, int]:
+    limits = rules.limits
+    return {
+        "threads": rules.budget.threads,
+        "memory_bytes": limits.memory_mb * MEGABYTE,
+        "processes": limits.processes,
+        "open_files": limits.open_files,
+        "file_bytes": limits.file_mb * MEGABYTE,
+        "output_bytes": limits.output_mb * MEGABYTE,
+        "output_files": limits.output_files,
+        "log_bytes": limits.log_mb * MEGABYTE,
+        "tmp_bytes": limits.tmp_mb * MEGABYTE,
+    }
+
+
+def _evaluation(phase: Phase) -> dict[str, Any]:
+    return {
+        "seq_len": phase.rules.evaluation.seq_len,
+        "batch_size": phase.rules.evaluation.batch_size,
+        "vocab_size": phase.competition.shards.manifest["vocab_size"],
+        "timeout_seconds": phase.rules.budget.eval_timeout_seconds,
+    }
+
+
+def _shards(submission: Submission, target: str) -> dict[str, Any]:
+    shards = submission.phase.competition.shards
+    return {
+        "set": shards.name,
+        "manifest_sha256": shards.manifest_sha256,
+        "target": target or None,
+        "commitment": shards.manifest[target]["commitment"] if target else None,
+    }

@@ -1,0 +1,123 @@
+"""Leases: an agent claims an attempt and holds a capability for it, and for nothing else, while it shows life.
+
+The capability is random, kept only as a hash, scoped to one attempt, and expires with the lease. Whoever is late finds
+the attempt taken away and is refused; a second claim with the same keys (an answer was lost on the way) gets a new
+capability for the same lease.
+"""
+
+import hmac
+import logging
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+from pydantic import ValidationError
+
+from leaderboard.core.errors import Refusal
+from leaderboard.env import env
+from leaderboard.runs import transitions
+from leaderboard.runs.agents import digest
+from leaderboard.runs.jobs import job_for
+from leaderboard.runs.models import Agent, Attempt
+from leaderboard.submissions import transitions as of_submission
+from leaderboard.submissions.models import State
+from scoring.job import LEVELS
+
+log = logging.getLogger(__name__)
+AT_WORK = frozenset({State.QUEUED, State.RUNNING, State.SCORING})
+
+
+@dataclass(frozen=True)
+class Lease:
+    """What a claim gives: the capability's text is nowhere else."""
+
+    capability: str
+    expires: datetime
+    job: dict[str, Any]
+
+
+def claim(*, agent: Agent, attempt_id: int, public_key: str, host: dict[str, Any], isolation: str) -> Lease:
+    """Lease a waiting attempt to an agent. Raises Refusal not_claimable (409), bad_key (400)."""
+    if not re.fullmatch(r"[0-9a-f]{64}", public_key):
+        raise Refusal("bad_key", "The public key must be 32 bytes in hex.")
+    attempt = find(attempt_id)
+    if attempt is None:
+        raise _no("There is no such attempt.")
+    rules = attempt.run.submission.phase.rules
+    if agent.hardware != rules.hardware:
+        raise _no(f"This attempt is for hardware {rules.hardware}, and this agent serves {agent.hardware}.")
+    if isolation not in LEVELS or LEVELS.index(isolation) < LEVELS.index(rules.isolation):
+        raise _no(f"This phase needs isolation {rules.isolation}, and this host offers {isolation[:20]!r}.")
+    if State(attempt.run.submission.state) not in AT_WORK:
+        raise _no("The submission is not waiting for a host.")
+    try:
+        job = job_for(attempt)
+    except ValidationError as error:
+        log.error("attempt %s cannot be described to a runner: %s", attempt_id, error)
+        raise _no("The phase asks for something that no runner accepts.") from None
+    capability, until = secrets.token_urlsafe(32), _until()
+    fields = {
+        "capability_digest": digest(capability),
+        "public_key": public_key,
+        "host": {**host, "isolation": isolation},
+        "job": job,
+    }
+    with transaction.atomic():
+        if not (
+            transitions.lease(attempt, agent=agent, until=until, **fields) or _again(attempt, agent, until, fields)
+        ):
+            raise _no("The attempt is taken or over.")
+        if attempt.kind == Attempt.Kind.TRAIN:
+            of_submission.start(attempt.run.submission)
+    return Lease(capability, until, job)
+
+
+def holder(attempt_id: int, capability: str) -> Attempt:
+    """Return the attempt that a capability is for, whatever its state. Raises Refusal not_authenticated (401)."""
+    attempt = find(attempt_id)
+    given = digest(capability)
+    if attempt is None or not attempt.capability_digest or not hmac.compare_digest(attempt.capability_digest, given):
+        raise Refusal("not_authenticated", "This capability is not for this attempt.", 401)
+    return attempt
+
+
+def require_live(attempt: Attempt) -> None:
+    """Raise Refusal attempt_over (410) unless the attempt is leased and its capability has not expired."""
+    expires = attempt.capability_expires
+    if attempt.state != Attempt.State.LEASED or expires is None or expires <= timezone.now():
+        raise Refusal("attempt_over", "This attempt is over, or its lease ran out.", 410)
+
+
+def renew(attempt: Attempt) -> bool:
+    """Extend lease and capability from now on; False when the attempt was taken away meanwhile."""
+    until = _until()
+    leased = Attempt.objects.filter(pk=attempt.pk, state=Attempt.State.LEASED)
+    if attempt.agent_id:
+        Agent.objects.filter(pk=attempt.agent_id).update(last_seen=timezone.now())
+    return bool(leased.update(lease_until=until, capability_expires=until))
+
+
+def find(attempt_id: int) -> Attempt | None:
+    """Return an attempt with its run, submission and phase; the script's bytes stay in the database."""
+    parts = ("run__submission__phase__competition__shards", "run__submission__kit", "agent")
+    return Attempt.objects.select_related(*parts).defer("run__submission__script").filter(pk=attempt_id).first()
+
+
+def _again(attempt: Attempt, agent: Agent, until: datetime, fields: dict[str, Any]) -> bool:
+    """Renew the lease of an agent that claims what it holds already."""
+    held = Attempt.objects.filter(
+        pk=attempt.pk, state=Attempt.State.LEASED, agent=agent, public_key=fields["public_key"]
+    )
+    return bool(held.update(lease_until=until, capability_expires=until, capability_digest=fields["capability_digest"]))
+
+
+def _until() -> datetime:
+    return timezone.now() + timedelta(seconds=env().lease_seconds)
+
+
+def _no(sentence: str) -> Refusal:
+    return Refusal("not_claimable", sentence, 409)

@@ -1,0 +1,229 @@
+"""Changes of runs and attempts: one verb per edge, each an UPDATE that names the old state.
+
+    attempt   waiting → leased → finished | lost        waiting | leased → cancelled
+    run       waiting → running → sealed → scoring → scored        and back one step when an attempt is lost
+              any living state → failed | errored | cancelled
+
+With the UPDATE go one Event of the submission and one ledger entry, in one transaction. The submission's row is locked
+first, so that locks are taken in the same order everywhere: (quota row,) submission row, ledger head. Every verb
+returns whether it won.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from leaderboard.ledger import services as ledger
+from leaderboard.runs.models import Agent, Attempt, Receipt, Run, Score
+from leaderboard.runs.receipts import use_of
+from leaderboard.submissions.models import Event, Submission
+from scoring import receipt as receipts
+
+LIVING_RUN = (Run.State.WAITING, Run.State.RUNNING, Run.State.SEALED, Run.State.SCORING)
+LIVING_ATTEMPT = (Attempt.State.WAITING, Attempt.State.LEASED)
+
+
+@contextmanager
+def locked(submission_id: int) -> Iterator[Submission]:
+    """Open a transaction that holds the submission's row."""
+    with transaction.atomic():
+        yield Submission.objects.select_for_update().only("pk", "state").get(pk=submission_id)
+
+
+def open_runs(submission: Submission, seeds: list[int]) -> list[Attempt]:
+    """Create one run and its first training attempt per seed, inside the caller's transaction."""
+    attempts = []
+    for index, seed in enumerate(seeds):
+        run = Run.objects.create(submission=submission, index=index, seed=seed)
+        attempts.append(Attempt.objects.create(run=run, kind=Attempt.Kind.TRAIN, number=1))
+        data = {"submission": submission.pk, "index": index, "seed_sha256": hashlib.sha256(b"%d" % seed).hexdigest()}
+        ledger.append(kind="run.opened", subject=f"run:{run.pk}", data=data)
+    return attempts
+
+
+def open_attempt(run: Run, kind: Attempt.Kind, shard: str = "", *, after: int) -> Attempt | None:
+    """Create the attempt that follows attempt number `after` of its run and kind; None when somebody else did.
+
+    One living attempt per run, kind and shard: the database holds it.
+    """
+    with locked(run.submission_id):
+        of_kind = Attempt.objects.filter(run=run, kind=kind, shard=shard)
+        if of_kind.filter(number__gt=after).exists():
+            return None
+        return Attempt.objects.create(run=run, kind=kind, shard=shard, number=after + 1)
+
+
+def lease(attempt: Attempt, *, agent: Agent, until: datetime, **fields: Any) -> bool:
+    """waiting → leased, for one agent until `until`; the run follows (waiting → running, sealed → scoring)."""
+    now = timezone.now()
+    old, new = (
+        (Run.State.WAITING, Run.State.RUNNING)
+        if attempt.kind == Attempt.Kind.TRAIN
+        else (Run.State.SEALED, Run.State.SCORING)
+    )
+    with locked(attempt.run.submission_id):
+        won = Attempt.objects.filter(pk=attempt.pk, state=Attempt.State.WAITING).update(
+            state=Attempt.State.LEASED,
+            agent=agent,
+            leased_at=now,
+            lease_until=until,
+            capability_expires=until,
+            **fields,
+        )
+        if not won:
+            return False
+        fresh = (
+            {"step": None, "charged_seconds": None, "startup_seconds": None}
+            if attempt.kind == Attempt.Kind.TRAIN
+            else {}
+        )
+        if not Run.objects.filter(pk=attempt.run_id, state=old).update(state=new, **fresh):
+            transaction.set_rollback(True)  # an attempt of a run that is elsewhere by now is not worth a host's time
+            return False
+        verb = "trains" if attempt.kind == Attempt.Kind.TRAIN else "is scored"
+        _record(attempt.run, "attempt.leased", f"Run {attempt.run.index + 1} {verb}{_again(attempt)}.", attempt)
+    return True
+
+
+def finish(attempt: Attempt, *, body: dict[str, Any], signature: str) -> bool:
+    """leased → finished, with the receipt (verified by the caller) and what it says of clock and end."""
+    sha256 = hashlib.sha256(receipts.canonical(body)).hexdigest()
+    end = body["exit"]
+    with locked(attempt.run.submission_id):
+        won = Attempt.objects.filter(pk=attempt.pk, state=Attempt.State.LEASED).update(
+            state=Attempt.State.FINISHED,
+            ended_at=timezone.now(),
+            lease_until=None,
+            cause=end["code"],
+            detail=end.get("detail", ""),
+        )
+        if not won:
+            return False
+        Receipt.objects.create(attempt=attempt, body=body, signature=signature, sha256=sha256)
+        _record(attempt.run, "attempt.finished", "", attempt, cause=end["code"], receipt_sha256=sha256)
+    return True
+
+
+def lose(attempt: Attempt, *, cause: str, detail: str = "") -> bool:
+    """leased → lost; the run goes back to where the next attempt can take it up."""
+    old, new = (
+        (Run.State.RUNNING, Run.State.WAITING)
+        if attempt.kind == Attempt.Kind.TRAIN
+        else (Run.State.SCORING, Run.State.SEALED)
+    )
+    with locked(attempt.run.submission_id):
+        won = Attempt.objects.filter(pk=attempt.pk, state=Attempt.State.LEASED).update(
+            state=Attempt.State.LOST, ended_at=timezone.now(), lease_until=None, cause=cause, detail=detail
+        )
+        if won:
+            Run.objects.filter(pk=attempt.run_id, state=old).update(state=new)
+            where = f" at step {attempt.run.step:,}" if attempt.kind == Attempt.Kind.TRAIN and attempt.run.step else ""
+            message = f"The host was lost{where} (ours). Your quota is untouched."
+            _record(attempt.run, "attempt.lost", message, attempt, cause=cause)
+    return bool(won)
+
+
+def note_use(run: Run, body: dict[str, Any]) -> None:
+    """Write what a training receipt says of steps and seconds; these are the figures that the board shows."""
+    Run.objects.filter(pk=run.pk).update(**use_of(body))
+
+
+def repeat(run: Run, attempt: Attempt) -> bool:
+    """running → waiting, or scoring → sealed, after an attempt whose receipt says that the end was ours."""
+    old, new = (
+        (Run.State.RUNNING, Run.State.WAITING)
+        if attempt.kind == Attempt.Kind.TRAIN
+        else (Run.State.SCORING, Run.State.SEALED)
+    )
+    return _move(run, old, new, "run.repeated", "That end was ours; the run starts again with the same seed.", attempt)
+
+
+def cancel_attempts(submission_id: int, *, only_waiting: bool = False) -> int:
+    """waiting (and, unless `only_waiting`, leased) → cancelled for all attempts of a submission; return how many."""
+    states = (Attempt.State.WAITING,) if only_waiting else LIVING_ATTEMPT
+    with locked(submission_id):
+        living = Attempt.objects.filter(run__submission_id=submission_id, state__in=states)
+        return living.update(
+            state=Attempt.State.CANCELLED, ended_at=timezone.now(), lease_until=None, cause="cancelled"
+        )
+
+
+def cancel_runs(submission_id: int) -> int:
+    """any living state → cancelled for the runs of a submission that has ended otherwise; return how many."""
+    with locked(submission_id):
+        return Run.objects.filter(submission_id=submission_id, state__in=LIVING_RUN).update(state=Run.State.CANCELLED)
+
+
+def seal(run: Run, attempt: Attempt, *, checkpoint_sha256: str) -> bool:
+    """running → sealed: the checkpoint stands, under its hash."""
+    fields = {"checkpoint_sha256": checkpoint_sha256}
+    message = f"Run {run.index + 1} is sealed."
+    return _move(run, Run.State.RUNNING, Run.State.SEALED, "run.sealed", message, attempt, fields, **fields)
+
+
+def record_score(run: Run, attempt: Attempt, numbers: dict[str, Any]) -> bool:
+    """scoring → scored, with the one Score of this run and shard (nats, bytes, bits per byte)."""
+    with locked(run.submission_id):
+        if not Run.objects.filter(pk=run.pk, state=Run.State.SCORING).update(state=Run.State.SCORED):
+            return False
+        Score.objects.create(run=run, shard=attempt.shard, attempt=attempt, **numbers)
+        _record(
+            run,
+            "run.scored",
+            f"Run {run.index + 1} is scored.",
+            attempt,
+            shard=attempt.shard,
+            receipt_sha256=attempt.receipt.sha256,
+        )
+    run.refresh_from_db()
+    return True
+
+
+def end(run: Run, new: Run.State, attempt: Attempt, *, cause: str) -> bool:
+    """running, waiting, sealed or scoring → failed or errored or cancelled."""
+    old = Run.State(run.state)
+    if old not in LIVING_RUN:
+        return False
+    return _move(run, old, new, f"run.{new}", "", attempt, cause=cause)
+
+
+def _move(
+    run: Run,
+    old: Run.State,
+    new: Run.State,
+    kind: str,
+    message: str,
+    attempt: Attempt,
+    fields: dict[str, Any] | None = None,
+    **data: Any,
+) -> bool:
+    with locked(run.submission_id):
+        if not Run.objects.filter(pk=run.pk, state=old).update(state=new, **(fields or {})):
+            return False
+        _record(run, kind, message, attempt, **data)
+    run.refresh_from_db()
+    return True
+
+
+def _record(run: Run, kind: str, message: str, attempt: Attempt, **data: Any) -> None:
+    """Write the ledger entry, and the Event where there is something to say; the submission's row is locked."""
+    if message:
+        submission = Submission.objects.only("pk", "state").get(pk=run.submission_id)
+        facts = {"run": run.index, "attempt": attempt.number, **({"code": data["cause"]} if "cause" in data else {})}
+        Event.objects.create(
+            submission=submission, at=timezone.now(), kind=kind, state=submission.state, message=message, data=facts
+        )
+    ledger.append(
+        kind=kind,
+        subject=f"run:{run.pk}",
+        data={"submission": run.submission_id, "attempt": attempt.pk, **data},
+    )
+
+
+def _again(attempt: Attempt) -> str:
+    return f", attempt {attempt.number}" if attempt.number > 1 else ""

@@ -1,0 +1,168 @@
+"""What people do with submissions: send one in, take it back, decide about one in review."""
+
+import hashlib
+import shlex
+
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from leaderboard.accounts.models import Team, User
+from leaderboard.accounts.services import ensure_team
+from leaderboard.competitions.launch import parse
+from leaderboard.competitions.models import Phase
+from leaderboard.core.errors import Refusal
+from leaderboard.core.outbox import send_after_commit
+from leaderboard.ledger import services as ledger
+from leaderboard.submissions import quota, transitions
+from leaderboard.submissions.models import Event, State, Submission
+from leaderboard.submissions.states import EDGES, MAY_BE_SENT_AGAIN, waiting
+from leaderboard.submissions.visibility import view_of
+
+NOTE_CHARACTERS = 200
+
+
+def receive(
+    *, user: User, competition_slug: str, phase_slug: str, script: bytes, launch: str = "", note: str = ""
+) -> Submission:
+    """Take in a script for a phase, hold a place in its team's quota and start the audit.
+
+    What the text says is for the audit; here only what can be said without reading it is refused. Raises Refusal:
+    unknown_phase 404, phase_upcoming and phase_closed 409, bad_note and bad_launch 400, too_large 413, duplicate 409,
+    quota 429.
+    """
+    phase = open_phase(competition_slug, phase_slug)
+    note = _note(note)
+    limit = phase.rules.limits.script_bytes
+    if len(script) > limit:
+        raise Refusal(
+            "too_large", f"The script has {len(script):,} bytes; this phase allows {limit:,}.", 413, limit=limit
+        )
+    launch = launch.strip() or phase.rules.launch.default
+    spec = parse(launch, phase.rules.launch)
+    launch = shlex.join(shlex.split(launch))  # the same command spelled with other blanks is the same command
+    team = ensure_team(user=user, competition=phase.competition)
+    now = timezone.now()
+    with transaction.atomic():
+        account = quota.lock(team, phase)
+        script_sha256 = hashlib.sha256(script).hexdigest()
+        _refuse_duplicate(team, phase, script_sha256, launch)
+        quota.require_place(team, phase, now)
+        mine = Submission.objects.filter(team=team, phase=phase)
+        due = waiting(State.RECEIVED)
+        submission = Submission.objects.create(
+            phase=phase,
+            team=team,
+            author=user,
+            version=(mine.aggregate(last=Max("version"))["last"] or 0) + 1,
+            kit=phase.competition.kit,
+            policy=phase.competition.policies.latest("number"),
+            script=script,
+            script_sha256=script_sha256,
+            launch=launch,
+            launch_spec=dict(spec),
+            note=note,
+            changed=now,
+            deadline=now + due.look_after if due and due.look_after else None,
+        )
+        quota.hold(account, submission, now)
+        Event.objects.create(
+            submission=submission, at=now, kind="state", state=State.RECEIVED, message="Received.", actor=user
+        )
+        ledger.append(
+            kind="submission.received",
+            subject=f"submission:{submission.pk}",
+            data={
+                "team": team.pk,
+                "phase": phase.pk,
+                "version": submission.version,
+                "script_sha256": script_sha256,
+                "launch_sha256": hashlib.sha256(launch.encode()).hexdigest(),
+                "kit_sha256": submission.kit.sha256,
+                "policy": submission.policy.pk,
+                "actor": user.pk,
+            },
+        )
+        send_after_commit("pipeline.audit", submission.pk)
+    return submission
+
+
+def open_phase(competition_slug: str, phase_slug: str) -> Phase:
+    """Return a phase that takes submissions now. Raises Refusal unknown_phase, phase_upcoming or phase_closed."""
+    phase = find_phase(competition_slug, phase_slug)
+    state = phase.state()
+    if state == "upcoming":
+        raise Refusal("phase_upcoming", f"Phase {phase.slug} opens on {phase.opens:%Y-%m-%d at %H:%M} UTC.", 409)
+    if state == "closed":
+        raise Refusal("phase_closed", f"Phase {phase.slug} closed on {phase.closes:%Y-%m-%d at %H:%M} UTC.", 409)
+    return phase
+
+
+def find_phase(competition_slug: str, phase_slug: str) -> Phase:
+    """Return a phase by its names. Raises Refusal unknown_phase (404), which lists the phases there are."""
+    phases = Phase.objects.filter(competition__slug=competition_slug).select_related("competition__kit")
+    found = next((phase for phase in phases if phase.slug == phase_slug), None)
+    if found is not None:
+        return found
+    if not phases:
+        raise Refusal("unknown_phase", f"There is no competition called {competition_slug[:60]!r}.", 404)
+    known = ", ".join(phase.slug for phase in phases)
+    raise Refusal("unknown_phase", f"{competition_slug} has no phase called {phase_slug[:60]!r}, only: {known}.", 404)
+
+
+def withdraw(*, user: User, submission: Submission) -> Submission:
+    """Take a submission back: before the start its place is free again, a running one is stopped, a ranked one hidden.
+
+    Raises Refusal not_found (404) for somebody else's and already_over (409) for one that has ended otherwise.
+    """
+    if not view_of(user, submission).own:
+        raise Refusal("not_found", "There is no such submission.", 404)
+    while True:
+        submission.refresh_from_db(fields=["state"])
+        old = State(submission.state)
+        if old == State.WITHDRAWN:
+            return submission
+        if State.WITHDRAWN not in EDGES[old]:
+            raise Refusal("already_over", f"This submission is {old.label.lower()}; that stays as it is.", 409)
+        if transitions.withdraw(submission, old, actor=user):
+            return submission  # its attempts end at their next sign of life, or by the reaper
+
+
+def decide(*, organizer: User, submission: Submission, accept: bool, reason: str = "") -> bool:
+    """Accept or reject a submission in review; False when somebody else was first.
+
+    Raises Refusal not_organizer (403) for others and reason_missing (400) for a rejection without a sentence.
+    """
+    if not view_of(organizer, submission).organizer:
+        raise Refusal("not_organizer", "Only an organizer of this competition decides that.", 403)
+    if not accept:
+        if not reason.strip():
+            raise Refusal("reason_missing", "Say in one sentence why it is rejected; its team will read it.")
+        return transitions.reject_reviewed(submission, organizer=organizer, reason=reason.strip())
+    won = transitions.accept_reviewed(submission, organizer=organizer)
+    if won:
+        send_after_commit("pipeline.dispatch", submission.pk)
+    return won
+
+
+def _note(text: str) -> str:
+    text = text.strip()
+    if len(text) > NOTE_CHARACTERS:
+        raise Refusal("bad_note", f"The note has {len(text)} characters; {NOTE_CHARACTERS} are allowed.")
+    if not text.isprintable():
+        raise Refusal("bad_note", "The note must be one line of printable characters.")
+    return text
+
+
+def _refuse_duplicate(team: Team, phase: Phase, script_sha256: str, launch: str) -> None:
+    same = Submission.objects.filter(team=team, phase=phase, script_sha256=script_sha256, launch=launch)
+    earlier = same.exclude(state__in=MAY_BE_SENT_AGAIN).first()
+    if earlier is not None:
+        raise Refusal(
+            "duplicate",
+            f"This script with this launch command is already here as version {earlier.version} "
+            f"(submission {earlier.pk}, {State(earlier.state).label.lower()}).",
+            409,
+            submission=earlier.pk,
+            version=earlier.version,
+        )

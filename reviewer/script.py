@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
@@ -11,6 +12,9 @@ from reviewer.calls import Calls
 from reviewer.engine import Tree
 from reviewer.policy import Policy
 from reviewer.values import Values
+
+if TYPE_CHECKING:
+    from reviewer.forks import Fork
 
 
 class Script:
@@ -42,6 +46,13 @@ class Script:
             if (method and name in ("forward", "__call__")) or (not method and name == "load_for_eval"):
                 wanted.append(function)
         return wanted
+
+    @cached_property
+    def forks(self) -> list[Fork]:
+        """What parts training from evaluation; two rules read it."""
+        from reviewer.forks import find_forks  # needs this class
+
+        return find_forks(self)
 
     @cached_property
     def packed(self) -> bool:

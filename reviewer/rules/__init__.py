@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 PATHS = (
     "reviewer.rules.k101_env_read.EnvRead",
-    # "reviewer.rules.e201_eval_fork.EvalFork",
-    # "reviewer.rules.e204_eval_only_logit_transform.EvalOnlyLogitTransform",
+    "reviewer.rules.e201_eval_fork.EvalFork",
+    "reviewer.rules.e204_eval_only_logit_transform.EvalOnlyLogitTransform",
     "reviewer.rules.d301_network.Network",
     "reviewer.rules.s401_dynamic_code.DynamicCode",
     "reviewer.rules.t901_no_load_for_eval.NoLoadForEval",

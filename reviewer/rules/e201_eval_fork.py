@@ -1,0 +1,210 @@
+"""E201 eval-fork."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from reviewer.rules.base import Found, Rule
+from reviewer.script import Script
+
+_HEAD = """
+import torch, torch.nn as nn, torch.nn.functional as F
+"""
+
+
+class EvalFork(Rule):
+    """Refuses models that compute other logits in evaluation than in training.
+
+    What it looks for
+        Questions whose answer differs between training and scoring: `self.training`, `torch.is_grad_enabled()`,
+        `is_inference_mode_enabled()`, an `eval` or `inference` parameter, `__name__`, `sys.argv`, the existence of a
+        path, `targets is None`, an attribute that only `load_for_eval` sets. Both answers are followed through the
+        function, and the logits that come out are compared.
+
+    Why it is refused
+        One model, one arithmetic: what is scored must be what was trained. A second arm in the forward pass is a
+        second model, which no loss curve has seen.
+
+    Do instead
+        Compute the logits before the question, and let it decide about the loss alone. Dropout, checkpointing, noise
+        and fake quantisation during training are fine, and are only noted.
+    """
+
+    code = "E201"
+
+    VALID: ClassVar = (
+        _HEAD
+        + """
+class GPT(nn.Module):
+    def forward(self, idx, targets=None):
+        x = self.norm(self.blocks(self.wte(idx)))
+        logits = 15 * torch.tanh(self.head(x).float() / 15)
+        if targets is None:
+            return logits
+        return F.cross_entropy(logits.view(-1, logits.size(-1)), targets.view(-1))
+""",
+        _HEAD
+        + """
+class GPT(nn.Module):
+    def forward(self, idx, targets=None):
+        logits = self.head(self.wte(idx))
+        loss = None
+        if targets is not None:
+            loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+            if self.training:
+                loss = loss + 0.1 * self.aux(idx).mean()
+        return logits, loss
+""",
+        _HEAD
+        + """
+class QuantLinear(nn.Linear):
+    def forward(self, x):
+        w = self.weight
+        if self.training and self.noisy:
+            w = w + (fake_quant(w) - w).detach()
+        return F.linear(x, w)
+""",
+        _HEAD
+        + """
+from torch.utils.checkpoint import checkpoint
+class Block(nn.Module):
+    def forward(self, x):
+        if self.training:
+            x = x + checkpoint(self.mlp, self.norm(x), use_reentrant=False)
+        else:
+            x = x + self.mlp(self.norm(x))
+        return F.dropout(x, p=0.1, training=self.training)
+""",
+        _HEAD
+        + """
+class GPT(nn.Module):
+    def forward(self, idx, targets=None):
+        x = self.norm(self.wte(idx))
+        if self.training:
+            return fused_softcapped_loss(x.flatten(0, 1), self.head.weight, targets)
+        logits = 15 * torch.tanh(self.head(x) / 15)
+        return logits if targets is None else F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+""",
+        """
+import os
+def main():
+    if os.path.exists('out/final.pt'):
+        x = 1
+if __name__ == '__main__':
+    main()
+""",
+    )
+    INVALID: ClassVar = (
+        _HEAD
+        + """
+class GPT(nn.Module):
+    def forward(self, idx):
+        x = self.wte(idx)
+        if self.training:  # !
+            return self.head(x)
+        return self.other_head(self.extra(x))
+""",
+        _HEAD
+        + """
+class Block(nn.Module):
+    def forward(self, x):
+        return self.attn(x) if torch.is_grad_enabled() else self.memory(x)  # !
+""",
+        _HEAD
+        + """
+class GPT(nn.Module):
+    def forward(self, idx, targets=None):
+        x = self.wte(idx)
+        if targets is None:  # !
+            x = self.second(x)
+        logits = self.head(x)
+        return logits if targets is None else F.cross_entropy(logits, targets)
+""",
+        _HEAD
+        + """
+SCORING = __name__ != '__main__'  # !
+class GPT(nn.Module):
+    def forward(self, idx):
+        x = self.wte(idx)
+        if SCORING:
+            x = self.second(x)
+        return self.head(x)
+""",
+        _HEAD
+        + """
+class GPT(nn.Module):
+    @property
+    def served(self):
+        return not self.training
+    def forward(self, idx):
+        x = self.wte(idx)
+        served = self.served
+        if served:
+            x = self.second(x)
+        return self.head(x)
+""".replace("return not self.training", "return not self.training  # !"),
+        _HEAD
+        + """
+import os
+class GPT(nn.Module):
+    def trunk(self, x):
+        if os.path.exists('/work/out/final.pt'):  # !
+            x = self.second(x)
+        return self.norm(x)
+    def forward(self, idx):
+        return self.head(self.trunk(self.wte(idx)))
+""",
+        _HEAD
+        + """
+class GPT(nn.Module):
+    def forward(self, idx, inference=False):
+        x = self.wte(idx)
+        if inference:
+            x = self.second(x)
+        return self.head(x)
+""".replace("inference=False):", "inference=False):  # !"),
+        _HEAD
+        + """
+class GPT(nn.Module):
+    def forward(self, idx):
+        x = self.wte(idx)
+        if self.deep:  # !
+            x = self.second(x)
+        return self.head(x)
+def load_for_eval(path, device):
+    model = GPT()
+    model.deep = True
+    return model
+""",
+        _HEAD
+        + """
+import sys
+class GPT(nn.Module):
+    def forward(self, idx):
+        x = self.wte(idx)
+        if len(sys.argv) > 1:  # !
+            x = self.second(x)
+        return self.head(x)
+""",
+        _HEAD
+        + """
+class GPT(nn.Module):
+    def forward(self, idx, targets=None):
+        if not self.training and targets is None:  # !
+            return self.head(self.second(self.wte(idx)))
+        return self.head(self.wte(idx))
+""",
+    )
+
+    def check(self, script: Script) -> Iterator[Found]:
+        for fork in script.forks:
+            if fork.kind == "fork":
+                what = f"`{fork.function}` gives other logits in evaluation than in training; this is where they part."
+                yield Found(fork.where, what, "Compute the logits the same way on both paths.")
+            elif fork.kind == "opaque":
+                what = f"`{fork.function}` trains through a fused loss; its logits cannot be compared with those of evaluation."
+                yield Found(fork.where, what, "Nothing to do, if both are the same arithmetic.", "info")
+            elif fork.kind == "harmless":
+                what = f"`{fork.function}` asks whether it is trained, and the logits do not depend on the answer."
+                yield Found(fork.where, what, "Nothing to do.", "info")

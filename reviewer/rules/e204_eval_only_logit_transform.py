@@ -1,0 +1,146 @@
+"""E204 eval-only-logit-transform."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from reviewer.rules.base import Found, Rule
+from reviewer.script import Script
+
+_HEAD = """
+import torch, torch.nn as nn, torch.nn.functional as F
+"""
+
+
+class EvalOnlyLogitTransform(Rule):
+    """Refuses a scale, temperature, bias or cap that the logits get on one path only.
+
+    What it looks for
+        Logits that are returned for scoring and are those that the loss was computed of, with something put on top:
+        a factor, a temperature, a bias, a soft cap, a call. And the other way round.
+
+    Why it is refused
+        The loss trained one distribution and another one is scored. Such a factor is fitted to held-out text or to
+        the score itself, and the file's own loss curve does not show it.
+
+    Do instead
+        Apply it before the loss as well, as part of the model, or leave it out.
+    """
+
+    code = "E204"
+
+    VALID: ClassVar = (
+        _HEAD
+        + """
+class GPT(nn.Module):
+    def forward(self, idx, targets=None):
+        logits = self.head(self.wte(idx)) * self.scale
+        logits = 30.0 * torch.tanh(logits / 30.0)
+        if targets is not None:
+            return F.cross_entropy(logits.float().view(-1, 8), targets.view(-1))
+        return logits
+""",
+        _HEAD
+        + """
+class GPT(nn.Module):
+    def logits(self, idx):
+        return self.head(self.wte(idx)) + self.bias
+    def forward(self, idx, targets=None):
+        if targets is None:
+            return self.logits(idx)
+        return F.cross_entropy(self.logits(idx).transpose(1, 2), targets)
+""".replace(".transpose(1, 2)", ".flatten(0, 1)"),
+        _HEAD
+        + """
+def evaluate(model, x, temperature=1.0):
+    return model(x) / temperature
+""",
+    )
+    INVALID: ClassVar = (
+        _HEAD
+        + """
+class GPT(nn.Module):
+    def forward(self, idx, targets=None):
+        logits = self.head(self.wte(idx))
+        if targets is None:
+            return logits * 1.05  # !
+        return F.cross_entropy(logits.view(-1, 8), targets.view(-1))
+""",
+        _HEAD
+        + """
+class GPT(nn.Module):
+    def forward(self, idx, targets=None):
+        logits = self.head(self.wte(idx))
+        if not self.training:
+            logits = logits / self.temperature  # !
+        loss = None if targets is None else F.cross_entropy(logits, targets)
+        return logits, loss
+""",
+        _HEAD
+        + """
+class GPT(nn.Module):
+    def forward(self, idx, targets=None):
+        logits = self.head(self.wte(idx))
+        if not self.training:
+            logits.mul_(1.05)  # !
+        return logits
+""",
+        _HEAD
+        + """
+class GPT(nn.Module):
+    def forward(self, idx, targets=None):
+        logits = self.head(self.wte(idx))
+        if targets is not None:
+            return F.cross_entropy(15 * torch.tanh(logits / 15), targets)  # !
+        return logits
+""",
+        _HEAD
+        + """
+class GPT(nn.Module):
+    def forward(self, idx):
+        logits = self.head(self.wte(idx))
+        return logits + (0.0 if self.training else self.bias)  # !
+""",
+        _HEAD
+        + """
+class GPT(nn.Module):
+    def finish(self, logits):
+        scale = 1.0 if torch.is_grad_enabled() else 1.1
+        return logits * scale  # !
+    def forward(self, idx):
+        return self.finish(self.head(self.wte(idx)))
+""",
+        _HEAD
+        + """
+class GPT(nn.Module):
+    def forward(self, idx, targets=None):
+        logits = self.head(self.wte(idx))
+        if targets is None:
+            return self.sharpen(logits)  # !
+        return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+""",
+        _HEAD
+        + """
+class GPT(nn.Module):
+    def forward(self, idx, targets=None):
+        logits = self.head(self.wte(idx))
+        logits = logits * (1 + 0.1 * (not self.training))  # !
+        return logits if targets is None else F.cross_entropy(logits, targets)
+""",
+        _HEAD
+        + """
+class GPT(nn.Module):
+    def forward(self, idx, targets=None):
+        logits = self.head(self.wte(idx))
+        if targets is None:
+            return logits + (0.05 * logits).detach()  # !
+        return F.cross_entropy(logits, targets)
+""",
+    )
+
+    def check(self, script: Script) -> Iterator[Found]:
+        for fork in script.forks:
+            if fork.kind == "transform":
+                what = f"`{fork.function}` changes its logits here on one path only: what is scored is not what was trained."
+                yield Found(fork.where, what, "Apply it on both paths, before the loss, or remove it.")

@@ -1,0 +1,130 @@
+"""Symbolic values of one function: equal terms have equal numbers, so comparing two paths is comparing numbers.
+
+A term is a tuple: an operator's or a function's name, then the numbers of its parts. `plain` removes what does not
+change what a model says: casts, reshapes, choices of positions, dropout, checkpointing and, on the training path
+only, noise and fake quantisation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, cast
+
+import libcst as cst
+
+Term = tuple[Any, ...]
+
+_SAME = re.compile(
+    r"\.(float|double|half|bfloat16|to|type|type_as|view|view_as|reshape|flatten|unflatten|contiguous|clone|detach"
+    r"|squeeze|unsqueeze|requires_grad_|clamp_min_eps)$|(^|[._])drop(out|path|_path|_emb|_resid)?\d?$|\.cast$|\.rearrange$"
+)
+_CHECKPOINT = re.compile(r"(^|[._])checkpoint$")
+NOISE = re.compile(r"rand|noise|normal_$|bernoulli|quant|(^|[._])ste($|_)|straight|stochastic|round|drop|perturb")
+ELEMENTWISE = re.compile(
+    r"^op (Add|Subtract|Multiply|Divide|Power|Minus|MatrixScale)$|(^|[._])(tanh|sigmoid|clamp|clip|mul|div|add|sub|softcap|exp|log"
+    r"|log_softmax|softmax|pow|where|masked_fill|lerp|addcmul|relu|scale|temperature|bias|cap)_?$"
+)
+
+
+class Terms:
+    """A table of terms, shared by all runs of one function."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Term, int] = {}
+        self._terms: list[Term] = []
+        self.origin: list[cst.CSTNode | None] = []
+        self._plain: dict[tuple[int, bool], int] = {}
+        self.true, self.false = self.make(("True",)), self.make(("False",))
+        self.none = self.make(("None",))
+
+    def make(self, term: Term, node: cst.CSTNode | None = None) -> int:
+        """Return the number of a term; `node` is remembered as the place where it first came up."""
+        number = self._numbers.get(term)
+        if number is None:
+            number = self._numbers[term] = len(self._terms)
+            self._terms.append(term)
+            self.origin.append(node)
+        return number
+
+    def get(self, number: int) -> Term:
+        """Return the term of a number."""
+        return self._terms[number]
+
+    def truth(self, number: int) -> bool | None:
+        """Return what a term is as a condition, if that is known."""
+        if number == self.true:
+            return True
+        return False if number in (self.false, self.none) else None
+
+    def parts(self, number: int) -> tuple[int, ...]:
+        """Return the numbers of which a term is made."""
+        return cast(tuple[int, ...], tuple(p for p in self._terms[number][1:] if isinstance(p, int)))
+
+    def below(self, number: int) -> set[int]:
+        """Return a term and all terms inside it."""
+        seen: set[int] = set()
+        todo = [number]
+        while todo:
+            one = todo.pop()
+            if one not in seen:
+                seen.add(one)
+                todo.extend(self.parts(one))
+        return seen
+
+    def names(self, number: int) -> Iterator[str]:
+        """Yield the operator names in a term."""
+        return (str(self._terms[n][0]) for n in self.below(number))
+
+    def plain(self, number: int, training: bool) -> int:
+        """Return the term without what does not change the model's answer."""
+        key = (number, training)
+        if key not in self._plain:
+            self._plain[key] = self._simplify(number, training)
+        return self._plain[key]
+
+    def _simplify(self, number: int, training: bool) -> int:
+        term = self._terms[number]
+        name, parts = str(term[0]), self.parts(number)
+        if not parts:
+            return number
+        if _CHECKPOINT.search(name) and len(parts) > 1:
+            return self.plain(self.make((self._called(parts[0]), *self._self_of(parts[0]), *parts[1:])), training)
+        if _SAME.search(name) or name == "slice":
+            return self.plain(parts[0], training)
+        if training and name == "op Add":
+            noisy = [p for p in parts if self._is_noise(p)]
+            if len(noisy) == 1:
+                return self.plain(next(p for p in parts if p != noisy[0]), training)
+        if training and name != "phi" and not name.startswith("op ") and NOISE.search(name):
+            inner = [p for p in parts if self.parts(p) or not str(self._terms[p][0]).startswith(("'", "#"))]
+            return self.plain(inner[0], training) if inner else number
+        new = tuple(self.plain(p, training) if isinstance(p, int) else p for p in term[1:])
+        if name == "phi" and new[1] == new[2]:
+            return cast(int, new[1])
+        return self.make((term[0], *new), self.origin[number])
+
+    def _is_noise(self, number: int) -> bool:
+        name = str(self._terms[number][0])
+        return name == ".detach" or any(NOISE.search(n) for n in self.names(number))
+
+    def _called(self, number: int) -> str:
+        term = self._terms[number]
+        return f".{term[2]}" if term[0] == "attr" and len(term) == 3 and isinstance(term[2], str) else f"{term[0]}"
+
+    def _self_of(self, number: int) -> tuple[int, ...]:
+        term = self._terms[number]
+        return (term[1],) if term[0] == "attr" else self.parts(number)
+
+    def core(self, number: int) -> int:
+        """Return what is left when element-wise operations are peeled off: usually the last projection."""
+        for _ in range(50):
+            name, parts = str(self._terms[number][0]), self.parts(number)
+            if not parts or not ELEMENTWISE.search(name):
+                break
+            number = max(parts, key=lambda p: (self._is_data(p), len(self.below(p))))
+        return number
+
+    def _is_data(self, number: int) -> bool:
+        """Tell whether a term is made of a function's input, not only of settings and weights."""
+        return any(n.startswith("#") and n != "#self" for n in self.names(number))

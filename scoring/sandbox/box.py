@@ -13,6 +13,7 @@ Not isolated: the kernel itself, timing through shared caches and memory bandwid
 """
 
 import contextlib
+import hashlib
 import json
 import os
 import signal
@@ -95,7 +96,9 @@ class Box:
 
 def _rlimits(spec: Spec, group: cgroups.Group) -> str:
     limits = {
-        "RLIMIT_NPROC": spec.caps.processes,  # counted inside the sandbox's own user namespace
+        # Counted inside the sandbox's own user namespace. Where a pids controller counts too, that one comes first,
+        # because it also tells that it refused.
+        "RLIMIT_NPROC": spec.caps.processes + (16 if "pids" in group.folders else 0),
         "RLIMIT_NOFILE": spec.caps.open_files,
         "RLIMIT_FSIZE": spec.caps.file_bytes,
         "RLIMIT_CORE": 0,
@@ -106,11 +109,15 @@ def _rlimits(spec: Spec, group: cgroups.Group) -> str:
     return ",".join(f"{name}={value}" for name, value in limits.items())
 
 
+def _filter(spec: Spec, group: cgroups.Group) -> bytes:
+    """Return the seccomp program: stricter where no cpuset and no memory controller hold the sandbox."""
+    memfd = "memory" in group.folders or spec.slot == "scorer"
+    return syscalls.program(affinity="cpuset" in group.folders, memfd=memfd)
+
+
 def _command(spec: Spec, group: cgroups.Group, stage: Stage, uid: int, fds: dict[str, int]) -> bwrap.Arguments:
     args = bwrap.arguments(spec, uid, stage)
-    filter_fd = syscalls.memory_file(
-        syscalls.program(affinity="cpuset" in group.folders, memfd="memory" in group.folders or spec.slot == "scorer")
-    )
+    filter_fd = syscalls.memory_file(_filter(spec, group))
     args.fds.append(filter_fd)
     args.add("--seccomp", str(filter_fd), "--info-fd", str(fds["info"]))
     folders = ["tmp", "shm"] if spec.caps.output_bytes is None else ["out", "tmp", "shm"]
@@ -128,7 +135,7 @@ def start(spec: Spec) -> Box:
     root = os.geteuid() == 0
     uid = SLOTS[spec.slot] if root else os.getuid()
     group = cgroups.create(
-        spec.name, memory_bytes=spec.caps.memory_bytes, processes=spec.caps.processes + 3, cpus=spec.cpus
+        spec.name, memory_bytes=spec.caps.memory_bytes, processes=spec.caps.processes + 2, cpus=spec.cpus
     )
     with contextlib.ExitStack() as undo:
         undo.callback(group.remove)
@@ -164,7 +171,12 @@ def start(spec: Spec) -> Box:
         folders = _await_ready(ours, read_out)
         init_pid = int(json.loads(text)["child-pid"])
         undo.pop_all()
-    settings: dict[str, object] = {"uid": uid, "cgroup": group.version, "controllers": group.controllers}
+    settings: dict[str, object] = {
+        "uid": uid,
+        "cgroup": group.version,
+        "controllers": group.controllers,
+        "seccomp_sha256": hashlib.sha256(_filter(spec, group)).hexdigest(),
+    }
     return Box(spec.name, process, init_pid, os.pidfd_open(init_pid), ours, read_out, folders, group, settings)
 
 

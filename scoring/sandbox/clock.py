@@ -28,7 +28,7 @@ class RunClock:
     t0: float
     tn: float | None = None
     steps: int = 0
-    _stamps: array[float] = field(default_factory=lambda: array("d"))
+    _stamps: "array[float]" = field(default_factory=lambda: array("d"))
 
     def __post_init__(self) -> None:
         if self.excluded_steps == 0:

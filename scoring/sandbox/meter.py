@@ -31,6 +31,7 @@ class Meter:
     _busy_at_start: float = field(init=False)
     _busy_seconds: float = 0.0
     _cpu_at_start: float = field(init=False)
+    _waited_at_start: float = field(init=False)
     _stride: int = 1
     _looks: int = 0
 
@@ -38,6 +39,8 @@ class Meter:
         self.watch = procs.Watch(self.box.init_pid)
         self._busy_at_start = procs.busy_seconds(self.cpus)
         self._cpu_at_start = self.box.group.cpu_seconds() or 0.0
+        self.watch.look()
+        self._waited_at_start = self.watch.waited_seconds
 
     def memory_now(self) -> int:
         """Return bytes held: the control group's count, or resident pages plus what lies in the private tmpfs."""
@@ -73,7 +76,7 @@ class Meter:
         """Return foreign, waiting and lost shares of the lease, from the start to the last look."""
         lease = max(self.ended - self.started, 1e-9) * len(self.cpus)
         foreign = max(self._busy_seconds - self.cpu_seconds, 0.0) / lease
-        waiting = self.watch.waited_seconds / lease
+        waiting = (self.watch.waited_seconds - self._waited_at_start) / lease
         lost = min(foreign, waiting)
         return {
             "foreign_share": round(foreign, 4),

@@ -1,0 +1,165 @@
+"""Private copies of what a sandbox reads, each checked against the hash that the job pins.
+
+Every sandbox gets its own copies: through the page cache of a shared read-only file two sandboxes once passed 64 of
+64 bits. Copies go away with the run folder.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scoring.job import Host, Job
+from scoring.sandbox.seal import copy_out
+from scoring.sandbox.spec import Bind, Mount
+from scoring.shards import Manifest, ShardError, read_manifest
+
+
+class InputRefused(Exception):
+    """A file of the job is missing or not the one that the job pins; the sentence names it."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Copies in the run folder and where each goes inside."""
+
+    folder: Path
+    manifest: Manifest
+    mounts: tuple[Mount, ...]
+
+    def open_gate(self) -> None:
+        """Show the rest of the training files: one rename each, into the folder that is bound read-only inside."""
+        held = self.folder / "held"
+        for name in sorted(os.listdir(held)):
+            os.rename(held / name, self.folder / "data" / name)
+
+
+def copy(source: Path, target: Path, sha256: str | None = None) -> None:
+    """Copy one file to the new `target`, read-only. Raises InputRefused when it is missing or another than pinned."""
+    digest = hashlib.sha256()
+    try:
+        with open(source, "rb") as read, open(target, "xb") as write:
+            while chunk := read.read(1 << 20):
+                digest.update(chunk)
+                write.write(chunk)
+    except OSError as error:
+        raise InputRefused(f"{source.name} cannot be read ({error.strerror})") from None
+    target.chmod(0o444)
+    if sha256 is not None and digest.hexdigest() != sha256:
+        raise InputRefused(f"{source.name} is not the file that the job pins")
+
+
+def _kit_sha256(folder: Path) -> str:
+    """Return the hash of a kit: sha256 over lines `name NUL size NUL sha256 newline`, names in byte order."""
+    names = sorted((p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()), key=str.encode)
+    total = hashlib.sha256()
+    for name in names:
+        content = (folder / name).read_bytes()
+        total.update(f"{name}\0{len(content)}\0{hashlib.sha256(content).hexdigest()}\n".encode())
+    return total.hexdigest()
+
+
+def _constants(job: Job, manifest: Manifest) -> dict[str, Any]:
+    """Return what the kit reads instead of an environment."""
+    return {
+        "seed": job.seed,
+        "vocab_size": manifest.vocab_size,
+        "bos": manifest.bos,
+        "budget_seconds": job.clock.budget_seconds,
+        "startup_cap_seconds": job.clock.startup_cap_seconds,
+        "excluded_steps": job.clock.excluded_steps,
+        "term_seconds": job.clock.term_seconds,
+        "eval_timeout_seconds": job.evaluation.timeout_seconds,
+        "seq_len": job.evaluation.seq_len,
+        "batch_size": job.evaluation.batch_size,
+        "data_dir": "/holdout/data",
+        "train_files": [{"name": file.name, "tokens": file.tokens} for file in manifest.train_files],
+        "gate_files": manifest.gate_files,
+        "dev_file": "/holdout/dev.bin",
+        "tokenizer": "/holdout/tokenizer.json",
+        "token_bytes": "/holdout/token_bytes.bin",
+        "steps_fifo": "/holdout/steps",
+    }
+
+
+def _common(job: Job, host: Host, folder: Path) -> tuple[Manifest, list[Mount]]:
+    """Copy script, kit, constants and tokenizer; return their mounts."""
+    folder.mkdir(mode=0o755)
+    try:
+        manifest = read_manifest(host.open_dir / "manifest.json")
+    except (OSError, ShardError) as error:
+        raise InputRefused(f"the shard set cannot be read: {error}") from None
+    if manifest.sha256 != job.shards.manifest_sha256:
+        raise InputRefused("manifest.json is not the one that the job pins")
+    copy(host.script_path, folder / "script", job.script_sha256)
+    (folder / "constants.json").write_text(json.dumps(_constants(job, manifest)), encoding="utf-8")
+    (folder / "constants.json").chmod(0o444)
+    for key in ("tokenizer", "token_bytes"):
+        name = "tokenizer.json" if key == "tokenizer" else "token_bytes.bin"
+        copy(host.open_dir / name, folder / name, manifest.raw.get(f"{key}_sha256"))
+    try:
+        shutil.copytree(host.kit_dir, folder / "kit", ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
+    except (OSError, shutil.Error) as error:
+        raise InputRefused(f"the kit cannot be read: {error}") from None
+    _make_readable(folder / "kit")
+    if _kit_sha256(folder / "kit") != job.kit_sha256:
+        raise InputRefused("the kit is not the one that the job pins")
+    names = ("script", "constants.json", "tokenizer.json", "token_bytes.bin")
+    mounts: list[Mount] = [Bind(folder / name, f"/holdout/{name}") for name in names]
+    mounts.append(Bind(folder / "script", "/work/train.py"))
+    mounts += [Bind(path, f"/work/{path.name}") for path in sorted((folder / "kit").iterdir())]
+    return manifest, mounts
+
+
+def _make_readable(folder: Path) -> None:
+    for place, _, names in os.walk(folder):
+        os.chmod(place, 0o755)  # noqa: S103 the sandbox's own user must read it; the run folder above is 0700
+        for name in names:
+            os.chmod(os.path.join(place, name), 0o444)
+
+
+def for_training(job: Job, host: Host, folder: Path, owner: int) -> Inputs:
+    """Copy what a trainer reads into the new `folder`: only the first files of the data are visible yet.
+
+    `owner` is the user id that writes into the boundary FIFO. Raises InputRefused.
+    """
+    manifest, mounts = _common(job, host, folder)
+    for name in ("data", "held"):
+        (folder / name).mkdir(mode=0o755)
+    for index, file in enumerate(manifest.train_files):
+        place = "data" if index < manifest.gate_files else "held"
+        copy(host.open_dir / "train" / file.name, folder / place / file.name, file.sha256)
+    copy(host.open_dir / "dev.bin", folder / "dev.bin")
+    os.mkfifo(folder / "steps", 0o600)
+    if owner != os.geteuid():
+        os.chown(folder / "steps", owner, owner)
+    mounts += [
+        Bind(folder / "data", "/holdout/data"),
+        Bind(folder / "dev.bin", "/holdout/dev.bin"),
+        Bind(folder / "steps", "/holdout/steps"),
+    ]
+    return Inputs(folder, manifest, tuple(mounts))
+
+
+def for_serving(job: Job, host: Host, folder: Path) -> Inputs:
+    """Copy what a model server reads: script, kit and the sealed checkpoint; no data. Raises InputRefused."""
+    manifest, mounts = _common(job, host, folder)
+    assert job.checkpoint_sha256 is not None  # the job's own validator
+    source = host.checkpoints_dir / job.checkpoint_sha256
+    try:
+        fd = os.open(source, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        raise InputRefused("the sealed checkpoint is not on this host") from None
+    try:
+        digest = copy_out(fd, folder / "out", max_bytes=job.limits.output_bytes, max_files=job.limits.output_files)
+    finally:
+        os.close(fd)
+    if digest != job.checkpoint_sha256:
+        raise InputRefused("the sealed checkpoint was changed")
+    for place, _, _ in os.walk(folder / "out"):
+        os.chmod(place, 0o555)  # noqa: S103 as above
+    mounts.append(Bind(folder / "out", "/work/out"))
+    return Inputs(folder, manifest, tuple(mounts))

@@ -1,5 +1,28 @@
-"""Addresses of the pages."""
+"""Addresses of the pages. GET only reads; every change is a POST."""
 
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from leaderboard.web.views import board, competition, home, ledger, submission, team, tokens, upload
+
+app_name = "web"
+COMPETITION = "competitions/<slug:competition>/"
+PHASE = COMPETITION + "phases/<slug:phase>/"
+SUBMISSION = "submissions/<int:pk>/"
+
+urlpatterns = [
+    path("", home.home, name="home"),
+    path("ledger/", ledger.ledger, name="ledger"),
+    path("tokens/", tokens.tokens, name="tokens"),
+    path("tokens/<int:pk>/revoke/", tokens.revoke, name="revoke"),
+    path(COMPETITION, competition.overview, name="competition"),
+    path(COMPETITION + "rules/", competition.rules, name="rules"),
+    path(COMPETITION + "team/", team.team, name="team"),
+    path(PHASE, board.board_page, name="board"),
+    path(PHASE + "submit/", upload.upload, name="upload"),
+    path(SUBMISSION, submission.page, name="submission"),
+    path(SUBMISSION + "live/", submission.live, name="submission-live"),
+    path(SUBMISSION + "log/", submission.log, name="submission-log"),
+    path(SUBMISSION + "source/", submission.source, name="submission-source"),
+    path(SUBMISSION + "script/", submission.script, name="submission-script"),
+    path(SUBMISSION + "withdraw/", submission.withdraw, name="submission-withdraw"),
+]

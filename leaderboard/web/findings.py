@@ -1,0 +1,63 @@
+"""Findings as the page shows them: what, why, what to do instead, and the lines they are about."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from leaderboard.web.source import Line, excerpt
+from leaderboard.web.wording import visible
+
+ORDER = ("reject", "review", "warn", "info")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One finding, ready for the template; `lines` is empty where its text is not the source's own."""
+
+    rule: str
+    name: str
+    severity: str
+    line: int
+    what: str
+    instead: str
+    snippet: str
+    inherited: bool
+    unpacked: bool
+    lines: list[Line]
+
+
+def shown(report: dict[str, Any], text: str | None) -> list[Shown]:
+    """Return a report's findings, those that stop the script first; `text` None shows no line of the source."""
+    findings = [_shown(finding, text) for finding in report.get("findings", [])]
+    return sorted(findings, key=lambda each: (ORDER.index(each.severity) if each.severity in ORDER else 9, each.line))
+
+
+def headline(report: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the audit's outcome as (colour class, words): `✕ 2 findings stop this file`, `3 to know`."""
+    count = Counter(finding.get("severity") for finding in report.get("findings", []))
+    said = []
+    if n := count["reject"]:
+        said.append(("bad", f"✕ {n} finding{'s stop' if n > 1 else ' stops'} this file"))
+    if n := count["review"]:
+        said.append(("warn", f"? {n} for an organizer to read"))
+    if n := count["warn"] + count["info"]:
+        said.append(("soft", f"{n} to know"))
+    return said or [("good", "✓ No finding")]
+
+
+def _shown(finding: dict[str, Any], text: str | None) -> Shown:
+    what, _, instead = str(finding.get("message", "")).partition("\n")
+    line, unpacked = int(finding.get("line") or 1), finding.get("view") == "unpacked"
+    lines = [] if unpacked or text is None else excerpt(text, line, int(finding.get("end_line") or line))
+    return Shown(
+        rule=visible(str(finding.get("rule", ""))),
+        name=visible(str(finding.get("name", ""))),
+        severity=str(finding.get("severity", "")),
+        line=line,
+        what=visible(what),
+        instead=visible(instead.strip()),
+        snippet=visible(str(finding.get("snippet", ""))) if text is not None else "",
+        inherited=bool(finding.get("inherited")),
+        unpacked=unpacked,
+        lines=lines,
+    )

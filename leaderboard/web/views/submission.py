@@ -1,0 +1,174 @@
+"""A submission's page: what it is, what the audit said on its lines, how far its runs are, what happened when."""
+
+import json
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from leaderboard.core.errors import Refusal
+from leaderboard.standings.queries import submission_json
+from leaderboard.submissions import queries, quota, services
+from leaderboard.submissions.models import FINAL, State, Submission
+from leaderboard.submissions.states import EDGES
+from leaderboard.submissions.visibility import Access
+from leaderboard.web import findings, logview
+from leaderboard.web.live import Block, block, tag_of
+from leaderboard.web.source import Line, decode, lines
+from leaderboard.web.views.shell import member, shell
+from leaderboard.web.wording import bpb
+
+EVERY = {State.RUNNING: 2, State.QUEUED: 2, State.IN_REVIEW: 15}  # seconds between questions; every other state: 1
+OWNER = {"failed": "your script", "errored": "ours"}
+
+
+@require_safe
+@never_cache
+def page(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show a submission as far as the reader may see it."""
+    submission, access = _visible(request, pk)
+    context = _context(request, submission, access)
+    context |= shell(request, submission.phase.competition, "submission", submission.phase.slug)
+    context["state_block"] = _state_block(request, context).html
+    context["log_block"] = logview.start(submission, request.GET.get("run", "")) if access.log else ""
+    context["withdrawable"] = access.own and State.WITHDRAWN in EDGES[State(submission.state)]
+    return render(request, "web/submission.html", context)
+
+
+@require_safe
+@never_cache
+def live(request: HttpRequest, pk: int) -> HttpResponse:
+    """Answer the page's live part: 204 while nothing changed, else the part and what else became different."""
+    submission, access = _visible(request, pk)
+    context = _context(request, submission, access)
+    if request.GET.get("seen") == tag_of(context["stamp"]) and context["watching"]:
+        return HttpResponse(status=204)
+    parts = [_state_block(request, context).html]
+    if access.log:
+        parts.append(_elsewhere("history", render_to_string("web/submission/history.html", context, request)))
+    if request.GET.get("was") != submission.state:
+        said = render_to_string("web/submission/said.html", context)
+        parts.append(_elsewhere("said", said))
+    if request.GET.get("report") != context["report_tag"]:
+        audit = render_to_string("web/submission/audit.html", context, request)
+        parts.append(_elsewhere("audit", audit))
+    if access.log and request.GET.get("log") == "0" and (started := logview.start(submission)):
+        parts.append(_elsewhere("log", started))
+    return HttpResponse("".join(parts))
+
+
+@require_safe
+@never_cache
+def log(request: HttpRequest, pk: int) -> HttpResponse:
+    """Answer the log's end: what came after the offset, and the next question."""
+    submission, access = _visible(request, pk)
+    if not access.log:
+        raise Http404("not to be seen")
+    return logview.follow(request, submission)
+
+
+@require_safe
+@never_cache
+def source(request: HttpRequest, pk: int) -> HttpResponse:
+    """Show the whole script with the findings under their lines."""
+    submission, access = _visible(request, pk)
+    if not access.script:
+        raise Http404("not to be seen")
+    context = _context(request, submission, access)
+    context |= shell(request, submission.phase.competition, "submission", submission.phase.slug)
+    under: dict[int, list[findings.Shown]] = {}
+    for finding in context["findings"]:
+        if not finding.unpacked:
+            under.setdefault(finding.line, []).append(finding)
+    text = lines(decode(submission.script))
+    rows = [(Line(n, html, n in under), under.get(n, [])) for n, html in enumerate(text, 1)]
+    return render(request, "web/source.html", context | {"rows": rows})
+
+
+@require_safe
+@never_cache
+def script(request: HttpRequest, pk: int) -> HttpResponse:
+    """Hand out the script's bytes as a file, never as something a browser would run."""
+    submission, access = _visible(request, pk)
+    if not access.script:
+        raise Http404("not to be seen")
+    headers = {"Content-Disposition": f'attachment; filename="train-v{submission.version}.py"'}
+    return HttpResponse(bytes(submission.script), content_type="application/octet-stream", headers=headers)
+
+
+@login_required
+@require_POST
+def withdraw(request: HttpRequest, pk: int) -> HttpResponse:
+    """Take a submission back."""
+    submission, _ = _visible(request, pk)
+    try:
+        services.withdraw(user=member(request), submission=submission)
+    except Refusal as refusal:
+        if refusal.status == 404:
+            raise Http404(refusal.message) from None
+        messages.error(request, refusal.message)
+    return redirect("web:submission", pk=pk)
+
+
+def _visible(request: HttpRequest, pk: int) -> tuple[Submission, Access]:
+    try:
+        return queries.visible(request.user, pk)
+    except Refusal as refusal:
+        raise Http404(refusal.message) from None
+
+
+def _elsewhere(name: str, html: str) -> SafeString:
+    """Return rendered HTML as the new content of another element of the page."""
+    return format_html('<div id="{}" hx-swap-oob="innerHTML">{}</div>', name, mark_safe(html))  # noqa: S308 - a template's output
+
+
+def _context(request: HttpRequest, submission: Submission, access: Access) -> dict[str, Any]:
+    body = submission_json(request.user, submission)
+    report = body["report"]
+    text = decode(submission.script) if access.script else None
+    events = queries.events_json(submission)["events"] if access.log else []
+    has_log = access.log and bool(logview.begun(submission))
+    return {
+        "submission": submission,
+        "body": body | {"quota": quota.standing(submission.team, submission.phase) if body["quota"] else None},
+        "access": access,
+        "phase": submission.phase,
+        "own_bpb": bpb(submission.mean_bpb, submission.phase.rules.rounding) if _has_score(submission, access) else "",
+        "report": report,
+        "report_tag": tag_of(json.dumps(report, sort_keys=True)) if report else "",
+        "findings": findings.shown(report, text) if report else [],
+        "headline": findings.headline(report) if report else [],
+        "events": [event for event in events if event["kind"] != "progress"],
+        "owner": OWNER.get(submission.state, ""),
+        "has_log": has_log,
+        "watching": submission.state not in FINAL and access.log,
+        "stamp": json.dumps([body, len(events), has_log], sort_keys=True),
+    }
+
+
+def _has_score(submission: Submission, access: Access) -> bool:
+    return access.inside and submission.state == State.RANKED
+
+
+def _state_block(request: HttpRequest, context: dict[str, Any]) -> Block:
+    submission = context["submission"]
+    return block(
+        request,
+        "state",
+        "web/submission/state.html",
+        context,
+        url=reverse("web:submission-live", args=[submission.pk]),
+        every=EVERY.get(State(submission.state), 1) if context["watching"] else None,
+        stamp=context["stamp"],
+        was=submission.state,
+        report=context["report_tag"],
+        log=int(context["has_log"]),
+    )

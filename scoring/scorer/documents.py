@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 
 from scoring.scorer.overlap import Overlap, measure
@@ -30,7 +32,7 @@ class Split:
     overlaps: list[Overlap]  # of every candidate, kept or dropped
     dropped: int
     unused: int
-    duplicates: int
+    duplicates: int = 0
 
 
 def read_jsonl(path: Path) -> list[str]:
@@ -54,47 +56,53 @@ def deal(
     """Split documents by their hash.
 
     `held_out_bytes` is wanted for each of dev, public and private; `most_shared` is the share of 13-grams above
-    which a candidate is dropped. Raises BuildError when the corpus is too small.
+    which a candidate is dropped. Where too many are dropped, twice as many are set aside. Raises BuildError when the
+    corpus is too small.
     """
     all_texts = list(texts)
     ordered = sorted(set(all_texts), key=lambda text: _place(seed, text))
-    sizes = [len(text.encode()) for text in ordered]
-    wanted, held = SPARE * held_out_bytes * len(HELD_OUT), 0
-    cut = 0
-    while cut < len(ordered) and held < wanted:
-        held += sizes[cut]
-        cut += 1
-    if 2 * held > sum(sizes):
-        raise BuildError(f"{sum(sizes)} bytes of text are too few to hold out {held_out_bytes} three times")
-    candidates, train = ordered[:cut], ordered[cut:]
-    say(f"comparing {len(candidates)} held-out candidates with {len(train)} training documents")
-    overlaps = measure(candidates, train)
-    clean = [text for text, overlap in zip(candidates, overlaps, strict=True) if overlap.share <= most_shared]
-    dropped = len(candidates) - len(clean)
-    dev, rest = _fill(clean, held_out_bytes)
-    # Dev is handed out, so it counts as training text for the sealed targets.
-    against_dev = measure(rest, dev)
-    rest = [text for text, overlap in zip(rest, against_dev, strict=True) if overlap.share <= most_shared]
-    dropped += len(against_dev) - len(rest)
-    public, rest = _fill(rest, held_out_bytes)
-    private, rest = _fill(rest, held_out_bytes)
-    return Split(
-        train=train,
-        held_out={"dev": dev, "public": public, "private": private},
-        overlaps=overlaps,
-        dropped=dropped,
-        unused=len(rest),
-        duplicates=len(all_texts) - len(ordered),
+    ends = list(accumulate(len(text.encode()) for text in ordered))
+    aside = SPARE * held_out_bytes * len(HELD_OUT)
+    while ends and 2 * aside <= ends[-1]:
+        cut = bisect_left(ends, aside) + 1
+        split = _deal_at(ordered[:cut], ordered[cut:], held_out_bytes, most_shared, say)
+        if split is not None:
+            return replace(split, duplicates=len(all_texts) - len(ordered))
+        aside *= 2
+    size = ends[-1] if ends else 0
+    raise BuildError(
+        f"{size} bytes of text, and what of it overlaps, do not let {held_out_bytes} be held out three times"
     )
 
 
-def _fill(texts: list[str], size: int) -> tuple[list[str], list[str]]:
+def _deal_at(
+    candidates: list[str], train: list[str], held_out_bytes: int, most_shared: float, say: Callable[[str], None]
+) -> Split | None:
+    say(f"comparing {len(candidates)} held-out candidates with {len(train)} training documents")
+    overlaps = measure(candidates, train)
+    rest = [text for text, overlap in zip(candidates, overlaps, strict=True) if overlap.share <= most_shared]
+    dropped = len(candidates) - len(rest)
+    held_out: dict[str, list[str]] = {}
+    for target in HELD_OUT:
+        filled = _fill(rest, held_out_bytes)
+        if filled is None:
+            return None
+        held_out[target], rest = filled
+        if target == "dev":  # it is handed out, so it counts as training text for the sealed targets
+            against_dev = measure(rest, held_out["dev"])
+            clean = [text for text, overlap in zip(rest, against_dev, strict=True) if overlap.share <= most_shared]
+            dropped += len(rest) - len(clean)
+            rest = clean
+    return Split(train, held_out, overlaps, dropped, unused=len(rest))
+
+
+def _fill(texts: list[str], size: int) -> tuple[list[str], list[str]] | None:
     total = 0
     for index, text in enumerate(texts):
         total += len(text.encode())
         if total >= size:
             return texts[: index + 1], texts[index + 1 :]
-    raise BuildError("too many held-out documents overlap with training text; hold out less, or allow more overlap")
+    return None
 
 
 def _place(seed: int, text: str) -> bytes:

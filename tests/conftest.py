@@ -8,6 +8,7 @@ import pytest
 from django.conf import settings
 from django.core.management.commands import flush
 from django.db import connection
+from django.test import override_settings
 
 from leaderboard.ledger import triggers
 
@@ -17,6 +18,14 @@ def django_db_modify_db_settings() -> None:
     """Keep the test database in a file: SQLite in memory has table locks that no real site has."""
     if connection.vendor == "sqlite":
         connection.settings_dict["TEST"]["NAME"] = str(Path(settings.HOME) / "test.sqlite3")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def site_is_light() -> Iterator[None]:
+    """Let each of many accounts and requests cost little; how a password is hashed is not ours to test."""
+    Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
+    with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

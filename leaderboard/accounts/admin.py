@@ -1,6 +1,6 @@
 """People in the admin. Who is an organizer is written with a trail; tokens and teams are to read."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
@@ -14,8 +14,14 @@ from leaderboard.ledger import services as ledger
 RIGHTS = ("is_active", "is_staff", "is_superuser", "groups", "user_permissions")
 
 
+if TYPE_CHECKING:
+    _UserAdmin = UserAdmin[User]
+else:
+    _UserAdmin = UserAdmin  # generic for the type checker only
+
+
 @admin.register(User)
-class PersonAdmin(UserAdmin):
+class PersonAdmin(_UserAdmin):
     list_display = ("username", "is_staff", "is_active", "date_joined")
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:

@@ -1,5 +1,7 @@
 """People, their teams and the tokens they act by."""
 
+from typing import Any
+
 from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.db.models.functions import Lower
@@ -12,6 +14,11 @@ class User(AbstractUser):
         constraints = (
             models.UniqueConstraint(Lower("email"), name="one_account_per_email", condition=~models.Q(email="")),
         )
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Keep the address in small letters: sign-up looks for it so, and must find one that was typed otherwise."""
+        self.email = self.email.lower()
+        super().save(*args, **kwargs)
 
 
 class Team(models.Model):

@@ -73,7 +73,7 @@ def proc_mounts(cpus: int, memory_bytes: int) -> tuple[list[Mount], list[str]]:
             elif entry.is_dir(follow_symlinks=False):
                 folders.append(dest)
             else:
-                mounts.append(Bind(Path("/dev/null"), dest))
+                mounts.append(Bind(Path("/dev/null"), dest))  # on a mount without devices: cannot even be opened
     online = b"0\n" if cpus == 1 else f"0-{cpus - 1}\n".encode()
     mounts += [Data(online, f"/sys/devices/system/cpu/{name}") for name in ("online", "possible", "present")]
     return mounts, folders

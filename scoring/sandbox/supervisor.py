@@ -162,7 +162,7 @@ class Supervisor:
             self._hear_boundaries()
 
     def has_checkpoint(self) -> bool:
-        """Does anything stand at the agreed place, and is it more than an empty file? Its kind is the seal's concern."""
+        """Is there more than an empty file at the agreed place? What kind of thing it is, the seal will ask."""
         try:
             status = os.stat(self.checkpoint, dir_fd=self.box.folders["out"], follow_symlinks=False)
         except OSError:

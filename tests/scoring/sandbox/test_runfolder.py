@@ -1,0 +1,57 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from scoring.sandbox import runfolder
+from scoring.sandbox.spec import SandboxError
+
+
+@pytest.mark.parametrize("bad", ["", "..", "a/b", "r1 2", "R0001", "r", "r" * 65, "r001\n", ".r001", "-r001"])
+def test_an_odd_id_is_refused_before_anything_is_made(tmp_path: Path, bad: str) -> None:
+    runs = tmp_path / "runs"
+    for ids in ((bad, "a001"), ("r001", bad)):
+        with pytest.raises(ValueError, match="not an id"), runfolder.fresh(runs, *ids):
+            pass
+    assert not runs.exists()
+
+
+@pytest.mark.parametrize("runs", [Path("/"), Path(""), Path("runs")])
+def test_a_collapsed_runs_folder_is_refused(runs: Path) -> None:
+    with pytest.raises(ValueError, match="absolute"), runfolder.fresh(runs, "r001", "a001"):
+        pass
+
+
+def test_the_folder_is_private_and_gone_afterwards(tmp_path: Path) -> None:
+    with runfolder.fresh(tmp_path, "r001", "a001") as folder:
+        assert folder.stat().st_mode & 0o777 == 0o700
+        (folder / "x").mkdir()
+        (folder / "x").chmod(0o500)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_folder_must_not_exist_yet(tmp_path: Path) -> None:
+    (tmp_path / "r001.a001").mkdir()
+    (tmp_path / "r001.a001" / "note").write_text("from an earlier run")
+    with pytest.raises(SandboxError, match="exists already"), runfolder.fresh(tmp_path, "r001", "a001"):
+        pass
+    assert (tmp_path / "r001.a001" / "note").exists()
+
+
+def test_one_attempt_runs_once_at_a_time(tmp_path: Path) -> None:
+    with (
+        runfolder.fresh(tmp_path, "r001", "a001"),
+        pytest.raises(SandboxError, match="running already"),
+        runfolder.fresh(tmp_path, "r001", "a001"),
+    ):
+        pass
+
+
+def test_the_sweep_takes_what_the_dead_left_and_leaves_the_living(tmp_path: Path) -> None:
+    (tmp_path / "r001.a001").mkdir()
+    (tmp_path / ".r001.a001.lock").touch()
+    (tmp_path / "unrelated").mkdir()
+    with runfolder.fresh(tmp_path, "r002", "a002") as living:
+        assert runfolder.sweep(tmp_path) == ["r001.a001"]
+        assert living.is_dir()
+    assert os.listdir(tmp_path) == ["unrelated"]

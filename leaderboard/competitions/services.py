@@ -85,11 +85,11 @@ def _refused(
         problems.append((("shards", "set"), f"submissions were scored on {competition.shards.name!r}, so it stays"))
     for index, table in enumerate(file.phases):
         if phase := used.pop(table.slug, None):
-            old, new = phase.spec, table.spec()
+            old, new = phase.rules.model_dump(mode="json"), table.spec()
             for name in FIXED:
-                if old.get(name) != new[name]:
+                if old[name] != new[name]:
                     sentence = f"phase {table.slug!r} has submissions already, so this cannot change; open a new phase"
-                    problems.append((("phases", index, *_first_difference(name, old.get(name), new[name])), sentence))
+                    problems.append((("phases", index, *_first_difference(name, old[name], new[name])), sentence))
     problems += [(("phases",), f"phase {slug!r} has submissions, so it cannot be removed") for slug in used]
     return problems
 

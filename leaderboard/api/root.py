@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
 from django.http import Http404, HttpRequest, HttpResponse
-from ninja import NinjaAPI
+from ninja import NinjaAPI, Router
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from leaderboard.api import agents, competitions, me, standings, submissions
@@ -19,12 +19,12 @@ api.add_router("competitions", competitions.router)
 api.add_router("competitions", standings.router)
 api.add_router("submissions", submissions.router)
 api.add_router("agents", agents.router)
+rest = Router(auth=Caller(optional=True))
+api.add_router("", rest)  # last: it takes every address that is left
 
 
-@api.api_operation(
-    ["GET", "POST", "PUT", "PATCH", "DELETE"], "/{path:rest}", auth=Caller(optional=True), include_in_schema=False
-)
-def nothing_here(request: HttpRequest, rest: str) -> HttpResponse:
+@rest.api_operation(["GET", "POST", "PUT", "PATCH", "DELETE"], "/{path:left}", include_in_schema=False)
+def nothing_here(request: HttpRequest, left: str) -> HttpResponse:
     """Answer in our own shape where no address fits."""
     raise Refusal("not_found", "There is nothing at this address.", 404)
 

@@ -26,6 +26,12 @@ def ending_of(attempt: Attempt) -> Ending:
     """
     code = attempt.cause or "lost"
     outcome = outcomes.OUTCOMES.get(code) or outcomes.of("host_fault")
+    if (
+        code == outcomes.OK
+        and attempt.kind == Attempt.Kind.SCORE
+        and not 0 < attempt.receipt.body["score"]["bpb"] <= 64
+    ):
+        return Ending("script", "bad_metric", outcomes.of("bad_metric").sentence)
     if code == outcomes.OK:
         return Ending("good", code, outcome.sentence)
     if outcome.owner == "script":

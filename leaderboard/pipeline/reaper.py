@@ -96,7 +96,8 @@ def offer_again() -> None:
     for attempt in _attempts().filter(state=Attempt.State.WAITING).order_by("pk"):
         hardware = attempt.run.submission.phase.rules.hardware
         if attempt.sent_at is None:
-            of_host.offer(attempt)
+            if not of_host.offer(attempt):
+                return  # the broker is away, and asking it once more for each attempt would take as many time-outs
         elif idle[hardware] > 0:
             idle[hardware] -= 1
             pause = min(max(OFFER_AGAIN, attempt.sent_at - attempt.created), OFFER_SLOWEST)

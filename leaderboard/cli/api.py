@@ -97,10 +97,9 @@ class Api:
         except httpx.ConnectError as error:
             raise Unreachable(f"{self.base} cannot be reached; check the address and that the server runs.") from error
         except httpx.TimeoutException as error:
-            raise Unreachable(f"{self.base} did not answer in time; try again later.") from error
+            raise Unreachable(f"{self.base} did not answer in time; {_again(method)}.") from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            lost = " The script may have arrived; sent again it counts once." if method == "POST" else ""
-            raise Unreachable(f"The connection to {self.base} broke before its answer was complete.{lost}") from error
+            raise Unreachable(f"The connection to {self.base} broke before it answered; {_again(method)}.") from error
 
     def _judge(self, response: httpx.Response, body: bytes) -> Any:
         status = response.status_code
@@ -140,7 +139,13 @@ class Api:
             if code != "quota":
                 return ServerFault(sentence, code=code, data=data)
             return QuotaUsed(sentence, data={"next_slot": None, **data})
+        if code == "duplicate" and isinstance(data.get("submission"), int):
+            sentence += f" `submit status {data['submission']}` shows it."
         return Usage(sentence, code=code, data=data)
+
+
+def _again(method: str) -> str:
+    return "the script may have arrived, sent again it counts once" if method == "POST" else "try again later"
 
 
 def _segment(text: str) -> str:

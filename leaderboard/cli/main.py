@@ -101,6 +101,8 @@ def main() -> None:
     arguments = sys.argv[1:]
     try:
         code = _run(arguments)
+        if code == Exit.INTERRUPTED:  # Typer's answer to Ctrl-C before a command has begun
+            raise KeyboardInterrupt
         sys.stdout.flush()
     except (BrokenPipeError, ReaderGone):
         # What is still buffered would fail once more at exit, with a traceback.
@@ -109,7 +111,7 @@ def main() -> None:
     except CliError as error:
         code = _tell(error, arguments)
     except KeyboardInterrupt:
-        code = _tell(Interrupted("Interrupted."), arguments)
+        code = _tell(Interrupted("Interrupted before anything was sent."), arguments)
     except Exception as error:
         code = _tell(PlatformFault(_unforeseen(error), code="internal"), arguments)
     sys.exit(code)

@@ -3,7 +3,7 @@
 import pytest
 
 from leaderboard.cli.api import Api
-from leaderboard.cli.errors import Unreachable
+from leaderboard.cli.errors import Unreachable, WaitedOut
 from leaderboard.cli.follow import GIVE_UP_SECONDS, Follower
 from leaderboard.cli.settings import resolve
 from leaderboard.cli.show import Lines, Pace
@@ -51,10 +51,10 @@ def test_every_event_is_seen_once_and_asked_for_once(prompt: Prompt, site: Site)
 
 
 class Hours:
-    """A clock whose every nap takes a minute."""
+    """A clock that stands still but for naps; each takes `nap` times as long as was asked."""
 
-    def __init__(self) -> None:
-        self.now = 0.0
+    def __init__(self, nap: float = 60.0) -> None:
+        self.now, self._nap = 0.0, nap
         self.naps: list[float] = []
 
     def monotonic(self) -> float:
@@ -62,17 +62,25 @@ class Hours:
 
     def sleep(self, seconds: float, /) -> None:
         self.naps.append(seconds)
-        self.now += 60
+        self.now += seconds * self._nap
 
 
 def test_a_server_that_stays_away_is_given_up(stranger: Prompt, site: Site) -> None:
     site.on("GET", "submissions/17", DROP)
-    clock = Hours()
+    clock = Hours(nap=10.0)
     with Api(resolve({"url": site.url}, {}, {}, stranger.folder, stranger.home)) as api, pytest.raises(Unreachable):
         Follower(api, Lines("train.py"), 17, timeout=None, clock=clock).run()
     assert clock.now > GIVE_UP_SECONDS
     assert clock.naps == sorted(clock.naps)
     assert max(clock.naps) == 10
+
+
+def test_no_nap_goes_beyond_the_end_of_the_wait(stranger: Prompt, site: Site) -> None:
+    site.life(running(5))
+    clock = Hours(nap=1.0)
+    with Api(resolve({"url": site.url}, {}, {}, stranger.folder, stranger.home)) as api, pytest.raises(WaitedOut):
+        Follower(api, Lines("train.py"), 17, timeout=0.7, clock=clock).run()
+    assert clock.now == pytest.approx(0.7)
 
 
 def test_the_pace_slows_down_to_two_seconds_and_wakes_up_with_an_event(stranger: Prompt, site: Site) -> None:

@@ -25,6 +25,13 @@ def test_a_refusal_is_passed_on(prompt: Prompt, site: Site, status: int, code: s
     assert ended.err == "submit: No, because of this.\n"
 
 
+def test_a_duplicate_names_the_way_to_the_first_one(prompt: Prompt, site: Site) -> None:
+    refuse(site, 409, "duplicate", submission=9, version=2)
+    ended = prompt.submit("train.py", "--json")
+    assert (ended.code, ended.last["submission"]) == (2, 9)
+    assert "`submit status 9` shows it." in ended.err
+
+
 def test_a_used_up_quota_says_when_the_next_slot_opens(prompt: Prompt, site: Site) -> None:
     refuse(site, 429, "quota", next_slot="2099-01-05T00:00:00+00:00", used=5, limit=5)
     ended = prompt.submit("train.py", "--json")
@@ -94,6 +101,7 @@ def test_a_script_named_like_a_subcommand_is_sent_with_its_path(prompt: Prompt, 
     ended = prompt.submit("status")
     assert ended.code == 2
     assert "./status" in ended.err
+    assert prompt.submit("--no-wait", "status").code == 2
     assert prompt.submit("./status", "--no-wait").code == 0
     assert site.asked[0].fields()["script"] == b"print(1)\n"
 

@@ -21,6 +21,7 @@ from scoring.sandbox.spec import SLOTS
 from scoring.shards import Manifest, ShardError, read_manifest
 
 VOCABULARY = 1024
+HELD_OUT_BYTES = 150_000  # for each of dev, public and private
 
 
 class BuildError(Exception):
@@ -42,7 +43,9 @@ def harvest(*, name: str) -> tuple[Path, bool]:
     return path, True
 
 
-def build(*, name: str, corpus: Path, seed: int | None = None, vocab: int | None = None) -> tuple[ShardSet, bool]:
+def build(
+    *, name: str, corpus: Path, seed: int | None = None, vocab: int | None = None, held_out: int | None = None
+) -> tuple[ShardSet, bool]:
     """Return the shard set of this name and whether it was built now.
 
     A set is built once: its sealed targets are committed to. The same inputs again change nothing, other inputs raise
@@ -50,7 +53,7 @@ def build(*, name: str, corpus: Path, seed: int | None = None, vocab: int | None
     """
     folder = env().home / "shards" / _checked(name)
     manifest = folder / "manifest.json"
-    asked = {"corpus_sha256": _sha256(corpus), "seed": seed, "vocab": vocab}
+    asked = {"corpus_sha256": _sha256(corpus), "seed": seed, "vocab": vocab, "held_out_bytes": held_out}
     known = ShardSet.objects.filter(name=name).first()
     if known is not None:
         _same_inputs(known, asked)
@@ -58,19 +61,24 @@ def build(*, name: str, corpus: Path, seed: int | None = None, vocab: int | None
         return known, False
     fresh = not manifest.exists()
     if fresh:
-        # Decided here and not in a default: what is kept as the set's inputs must be what it was built from.
-        asked["seed"] = secrets.randbits(31) if seed is None else seed
-        asked["vocab"] = VOCABULARY if vocab is None else vocab
-        sealed = env().home / "sealed"
-        arguments = ["--corpus", str(corpus), "--set", name, "--open", str(folder), "--sealed", str(sealed / name)]
-        arguments += ["--key", str(sealed / "key"), "--seed", str(asked["seed"]), "--vocab", str(asked["vocab"])]
-        if os.geteuid() == 0:
-            arguments += ["--owner", str(SLOTS["scorer"])]  # where we may, the scorer is an OS user of its own
-        _start("scoring.scorer", "build", *arguments)
+        # Decided here and not in a default of the builder's: a set's inputs are kept as what it was built from.
+        defaults = {"seed": secrets.randbits(31), "vocab": VOCABULARY, "held_out_bytes": HELD_OUT_BYTES}
+        asked = {key: defaults[key] if value is None else value for key, value in asked.items()}
+        _build(name, corpus, folder, asked)
     try:
         return register(manifest=read_manifest(manifest), inputs=asked), fresh
     except (OSError, ShardError) as error:
         raise BuildError(f"The shard set {name!r} has no usable manifest: {error}") from error
+
+
+def _build(name: str, corpus: Path, folder: Path, inputs: dict[str, Any]) -> None:
+    sealed = env().home / "sealed"
+    arguments = ["--corpus", str(corpus), "--set", name, "--open", str(folder), "--sealed", str(sealed / name)]
+    arguments += ["--key", str(sealed / "key"), "--seed", str(inputs["seed"]), "--vocab", str(inputs["vocab"])]
+    arguments += ["--held-out-bytes", str(inputs["held_out_bytes"])]
+    if os.geteuid() == 0:
+        arguments += ["--owner", str(SLOTS["scorer"])]  # where we may, the scorer is an OS user of its own
+    _start("scoring.scorer", "build", *arguments)
 
 
 @transaction.atomic
@@ -78,7 +86,7 @@ def register(*, manifest: Manifest, inputs: dict[str, Any]) -> ShardSet:
     """Make a built set known to the site, with its commitments on the ledger."""
     known = {"seed": manifest.seed, "vocab": manifest.vocab_size}  # a set found on disk says these itself
     shards = ShardSet.objects.create(
-        name=manifest.name, manifest=manifest.raw, manifest_sha256=manifest.sha256, inputs={**inputs, **known}
+        name=manifest.name, manifest=manifest.raw, manifest_sha256=manifest.sha256, inputs={**_said(inputs), **known}
     )
     ledger.append(
         kind="shards.registered",
@@ -93,9 +101,13 @@ def register(*, manifest: Manifest, inputs: dict[str, Any]) -> ShardSet:
     return shards
 
 
+def _said(inputs: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in inputs.items() if value is not None}
+
+
 def _same_inputs(known: ShardSet, asked: dict[str, Any]) -> None:
-    for key, value in asked.items():
-        if value is not None and known.inputs.get(key, value) != value:
+    for key, value in _said(asked).items():
+        if known.inputs.get(key, value) != value:
             raise BuildError(
                 f"The shard set {known.name!r} was built from another {key.replace('_', ' ')}, and sealed shards are "
                 "never replaced. Choose another name."

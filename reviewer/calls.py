@@ -26,7 +26,7 @@ class Calls:
         self.sites: dict[int, list[tuple[cst.Call, Own]]] = defaultdict(list)  # id(function) -> who calls it
         self._edges: dict[int, set[int]] = defaultdict(set)
         self.functions: dict[int, Function] = {}
-        for function in (*tree.of(cst.FunctionDef), *tree.of(cst.Lambda)):
+        for function in tree.both(cst.FunctionDef, cst.Lambda):
             self.functions[id(function)] = function
             outer = scopes.function_of(function)
             if outer is not None:

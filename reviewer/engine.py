@@ -19,6 +19,7 @@ import libcst as cst
 from libcst._nodes.internal import CodegenState
 
 N = TypeVar("N", bound=cst.CSTNode)
+M = TypeVar("M", bound=cst.CSTNode)
 
 _PUNCTUATION = (
     "whitespace", "lpar", "rpar", "lbracket", "rbracket", "lbrace", "rbrace", "leading_lines", "lines_after", "header",
@@ -75,17 +76,25 @@ class Tree:
             if get is None:
                 continue
             for value in get(node)[::-1]:  # what is pushed last is visited first: source order
-                if isinstance(value, cst.CSTNode):
+                kind = type(value)
+                if kind in getters:  # a node of a class that has been met; `isinstance` on libcst's classes is slow
                     parents[id(value)] = node
                     stack.append(value)
-                elif type(value) in (tuple, list):
+                elif kind is tuple or kind is list:
                     for child in value:
                         parents[id(child)] = node
                     stack.extend(value[::-1])
+                elif isinstance(value, cst.CSTNode):
+                    parents[id(value)] = node
+                    stack.append(value)
 
     def of(self, cls: type[N]) -> Sequence[N]:
         """Return every node of exactly this class."""
         return self._nodes.get(cls, ())
+
+    def both(self, one: type[N], other: type[M]) -> list[N | M]:
+        """Return every node of exactly one of two classes."""
+        return [*self.of(one), *self.of(other)]
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
         """Return the node that holds this one; None for the module."""

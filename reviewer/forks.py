@@ -90,6 +90,8 @@ class _Comparison:
         self.terms = Terms()
         self.train = self._run(lambda question: False)
         self.eval = self._run(lambda question: True)
+        for said in (*self.train.judged, *self.train.returned):
+            self.terms.trained |= self.terms.below(said)
         self.questions = {**self.train.questions, **self.eval.questions}
 
     def _run(self, evaluating: Callable[[int], bool]) -> Run:
@@ -122,7 +124,8 @@ class _Comparison:
         for returned in run.returned:
             term = self.terms.get(returned)
             for part in self.terms.parts(returned) if term[0] == "tuple" else (returned,):
-                if part != self.terms.none and not (run.losses and self.terms.below(part) & run.losses):
+                # What is made of a loss, or of the targets themselves, is a loss.
+                if part != self.terms.none and not self.terms.below(part) & (run.losses | run.targets):
                     found.append(part)
         return list(dict.fromkeys(self.terms.plain(f, training) for f in found))
 
@@ -140,7 +143,7 @@ class _Comparison:
         is_core = terms.parts(core) or "logit" in str(terms.get(core)[0])
         if is_core and any(terms.core(t) == core for t in train):
             return "transform", terms.origin[scored]
-        unseen = [t for t in train if terms.below(t) & self.train.targets]
+        unseen = [self.terms.plain(r, True) for r in self.train.returned if terms.below(r) & self.train.targets]
         trunk = [p for p in terms.parts(core) if terms.parts(p)]
         if any(set(trunk) & terms.below(t) for t in unseen):
             return "opaque", None  # a fused loss: the training path never shows its logits

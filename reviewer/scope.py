@@ -12,6 +12,7 @@ import libcst as cst
 from reviewer.engine import Tree
 
 Function = cst.FunctionDef | cst.Lambda
+_DEFINITIONS = frozenset({cst.FunctionDef, cst.Lambda, cst.ClassDef})
 _COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
 
 
@@ -56,6 +57,7 @@ class Scopes:
         self.tree = tree
         self.module = Scope(tree.module, None)
         self._scopes: dict[int, Scope] = {id(tree.module): self.module}
+        self._around: dict[int, Scope] = {}  # id(node) -> the scope it is in, for every node that has been asked about
         self.members: dict[str, list[Binding]] = defaultdict(list)  # attribute name -> what it may be
         self.returns: dict[int, list[cst.BaseExpression]] = defaultdict(list)  # id(function) -> returned expressions
         self._declare()
@@ -64,15 +66,27 @@ class Scopes:
 
     def of(self, node: cst.CSTNode) -> Scope:
         """Return the scope in which an expression is evaluated."""
-        below, above = node, self.tree.parent(node)
+        parent, known = self.tree.parent, self._around
+        below, above = node, parent(node)
+        path: list[int] = []
+        found = self.module
         while above is not None:
-            if isinstance(above, cst.FunctionDef | cst.Lambda | cst.ClassDef):
-                if below is above.body:
-                    return self.scope(above)
-            elif isinstance(above, _COMPREHENSIONS):
-                return self.scope(above)
-            below, above = above, self.tree.parent(above)
-        return self.module
+            path.append(id(below))
+            if id(below) in known:
+                found = known[id(below)]
+                break
+            kind = type(above)
+            if kind in _DEFINITIONS:
+                if below is above.body:  # type: ignore[attr-defined]
+                    found = self.scope(above)
+                    break
+            elif kind in _COMPREHENSIONS:
+                found = self.scope(above)
+                break
+            below, above = above, parent(above)
+        for step in path:
+            known[step] = found
+        return found
 
     def scope(self, node: cst.CSTNode) -> Scope:
         """Return the scope that a function, class, lambda or comprehension opens."""
@@ -89,9 +103,8 @@ class Scopes:
         return scope.node if scope is not None and isinstance(scope.node, Function) else None
 
     def _declare(self) -> None:
-        for cls in (cst.Global, cst.Nonlocal):
-            for node in self.tree.of(cls):
-                self.of(node).outer.update(item.name.value for item in node.names)
+        for node in self.tree.both(cst.Global, cst.Nonlocal):
+            self.of(node).outer.update(item.name.value for item in node.names)
 
     def _bind(self, name: str, binding: Binding) -> None:
         scope = binding.scope
@@ -130,12 +143,12 @@ class Scopes:
             while isinstance(scope.node, _COMPREHENSIONS) and scope.parent is not None:
                 scope = scope.parent
             self._target(walrus.target, walrus.value, scope)
-        for loop in (*tree.of(cst.For), *tree.of(cst.CompFor)):
+        for loop in tree.both(cst.For, cst.CompFor):
             self._target(loop.target, loop.iter, self.of(loop), drawn=True)
         for item in tree.of(cst.WithItem):
             if item.asname is not None:
                 self._target(item.asname.name, item.item, self.of(item), drawn=True)
-        for capture in (*tree.of(cst.MatchAs), *tree.of(cst.MatchStar)):
+        for capture in tree.both(cst.MatchAs, cst.MatchStar):
             if capture.name is not None:
                 self._bind(capture.name.value, Binding("drawn", None, self.of(capture)))
         for handler in tree.of(cst.ExceptHandler):
@@ -148,9 +161,9 @@ class Scopes:
 
     def _bind_definitions(self) -> None:
         tree = self.tree
-        for node in (*tree.of(cst.FunctionDef), *tree.of(cst.ClassDef)):
+        for node in tree.both(cst.FunctionDef, cst.ClassDef):
             self._bind(node.name.value, Binding("def", node, self.of(node)))
-        for function in (*tree.of(cst.FunctionDef), *tree.of(cst.Lambda)):
+        for function in tree.both(cst.FunctionDef, cst.Lambda):
             inside = self.scope(function)
             for param in parameters(function):
                 self._bind(param.name.value, Binding("param", param.default, inside))

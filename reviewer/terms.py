@@ -35,6 +35,7 @@ class Terms:
         self._terms: list[Term] = []
         self.origin: list[cst.CSTNode | None] = []
         self._plain: dict[tuple[int, bool], int] = {}
+        self.trained: set[int] = set()  # every term in what the training path computes
         self.true, self.false = self.make(("True",)), self.make(("False",))
         self.none = self.make(("None",))
 
@@ -92,11 +93,16 @@ class Terms:
             return self.plain(self.make((self._called(parts[0]), *self._self_of(parts[0]), *parts[1:])), training)
         if _SAME.search(name) or name == "slice":
             return self.plain(parts[0], training)
-        if training and name == "op Add":
-            noisy = [p for p in parts if self._is_noise(p)]
-            if len(noisy) == 1:
-                return self.plain(next(p for p in parts if p != noisy[0]), training)
-        if training and name != "phi" and not name.startswith("op ") and NOISE.search(name):
+        strip = training or number in self.trained  # noise of both paths is no difference; of evaluation alone, it is
+        if strip and name == "phi" and len(parts) == 3:
+            for noisy, calm in ((parts[1], parts[2]), (parts[2], parts[1])):
+                if calm in self.below(noisy) and self._is_noise(noisy):
+                    return self.plain(calm, training)
+        if strip and name == "op Add":
+            loud = [p for p in parts if self._is_noise(p)]
+            if len(loud) == 1 and len(parts) == 2:
+                return self.plain(next(p for p in parts if p != loud[0]), training)
+        if strip and name != "phi" and not name.startswith("op ") and NOISE.search(name):
             inner = [p for p in parts if self.parts(p) or not str(self._terms[p][0]).startswith(("'", "#"))]
             return self.plain(inner[0], training) if inner else number
         new = tuple(self.plain(p, training) if isinstance(p, int) else p for p in term[1:])

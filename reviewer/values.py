@@ -45,6 +45,7 @@ class Values:
         self.tree = tree
         self.scopes = Scopes(tree)
         self._known: dict[int, tuple[Value, ...]] = {}
+        self._named: dict[tuple[int, str], tuple[Value, ...]] = {}
         self._folding: set[int] = set()
 
     def of(self, node: cst.CSTNode | None) -> tuple[Value, ...]:
@@ -95,6 +96,13 @@ class Values:
 
     def named(self, name: str, scope: Scope) -> list[Value]:
         """Return what a name read in this scope can stand for."""
+        key = (id(scope), name)
+        if key not in self._named:
+            self._named[key] = ()  # a name that leads back to itself adds nothing
+            self._named[key] = tuple(self._mean(name, scope))
+        return list(self._named[key])
+
+    def _mean(self, name: str, scope: Scope) -> list[Value]:
         bindings = scope.find(name)
         if bindings:
             return self.bound(bindings)

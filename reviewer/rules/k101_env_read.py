@@ -11,6 +11,7 @@ from reviewer.fold import UNKNOWN
 from reviewer.report import Constant
 from reviewer.rules.base import Found, Rule, Setting
 from reviewer.rules.env_reads import Read, find_reads
+from reviewer.scope import dotted
 from reviewer.script import Script
 
 _CONVERSIONS = {"int": int, "float": float, "str": str, "bool": bool}
@@ -144,7 +145,7 @@ class EnvRead(Rule):
             if "environ" in text.value and text.value.strip("\"'").startswith("/proc/"):
                 what = f"{text.value} holds the whole environment, so any setting may come from outside the file."
                 yield Found(text, what, "Write the values in the file.")
-        for node in (*script.tree.of(cst.Import), *script.tree.of(cst.ImportFrom)):
+        for node in script.tree.both(cst.Import, cst.ImportFrom):
             module = _imported(node)
             if module in _READERS:
                 what = f"`{module}` fills settings from the environment, which is outside the file."
@@ -166,8 +167,6 @@ def _converted(script: Script, node: cst.CSTNode, default: Constant) -> Constant
 
 
 def _imported(node: cst.Import | cst.ImportFrom) -> str:
-    from reviewer.scope import dotted
-
     if isinstance(node, cst.ImportFrom):
         return dotted(node.module) if node.module is not None and not node.relative else ""
     return next((dotted(a.name) for a in node.names if dotted(a.name) in _READERS), "")

@@ -9,6 +9,7 @@ import libcst as cst
 
 from reviewer.engine import children
 from reviewer.fold import UNKNOWN
+from reviewer.report import Severity
 from reviewer.rules.base import Found, Rule
 from reviewer.script import Script
 from reviewer.values import Ref
@@ -103,7 +104,8 @@ class DynamicCode(Rule):
             on_module = any(_is_module(p) for p in script.values.paths(call.args[0].value))
             if on_module and not isinstance(script.values.constant(call.args[1].value), str):
                 what = f"which part of `{script.tree.code(call.args[0].value)}` is used is known only during the run"
-                yield _found(call, what, "Write the name itself, or choose from a dict of named functions.")
+                remedy = "Write the name itself, or choose from a dict of what it can be."
+                yield _found(call, what, remedy, "warn" if _is_dtype(script, call) else "reject")
 
     def _mentions(self, script: Script, called: set[int]) -> Iterator[Found]:
         """Find `exec` and `eval` handed on without a call: in an alias, a list, an argument."""
@@ -139,8 +141,23 @@ def runs_decoded(script: Script, call: cst.Call) -> bool:
     return False
 
 
-def _found(node: cst.CSTNode, what: str, remedy: str) -> Found:
-    return Found(node, f"{what[0].upper()}{what[1:]}." if what[0] != "`" else f"{what}.", remedy)
+def _found(node: cst.CSTNode, what: str, remedy: str, at_most: Severity = "reject") -> Found:
+    return Found(node, f"{what[0].upper()}{what[1:]}.", remedy, at_most)
+
+
+def _is_dtype(script: Script, call: cst.Call) -> bool:
+    """Tell whether `getattr(torch, name)` is only used as a type of numbers, as checkpoint readers do."""
+    parent = script.tree.parent(call)
+    if "torch" not in script.values.paths(call.args[0].value):
+        return False
+    if isinstance(parent, cst.Arg):
+        above = script.tree.parent(parent)
+        is_cast = isinstance(above, cst.Call) and isinstance(above.func, cst.Attribute) and above.func.attr.value == "to"
+        return is_cast or (parent.keyword is not None and parent.keyword.value == "dtype")
+    targets = parent.targets if isinstance(parent, cst.Assign) else ()
+    names = {t.target.value for t in targets if isinstance(t.target, cst.Name)}
+    called = {c.func.value for c in script.tree.of(cst.Call) if isinstance(c.func, cst.Name)}
+    return bool(names) and len(names) == len(targets) and all("dtype" in n for n in names) and not names & called
 
 
 def _short(path: str) -> str:

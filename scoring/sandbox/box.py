@@ -98,7 +98,7 @@ def _rlimits(spec: Spec, group: cgroups.Group) -> str:
     limits = {
         # Counted inside the sandbox's own user namespace. Where a pids controller counts too, that one comes first,
         # because it also tells that it refused.
-        "RLIMIT_NPROC": spec.caps.processes + (16 if "pids" in group.folders else 0),
+        "RLIMIT_NPROC": spec.caps.processes + (16 if "pids" in group.folders else 1),
         "RLIMIT_NOFILE": spec.caps.open_files,
         "RLIMIT_FSIZE": spec.caps.file_bytes,
         "RLIMIT_CORE": 0,

@@ -48,7 +48,9 @@ class Meter:
         if counted is not None:
             return counted
         stored = sum(used_bytes(fd) for fd in self.box.folders.values())
-        return self.watch.look().resident_bytes + stored
+        sample = self.watch.look()
+        self.peak_tasks = max(self.peak_tasks, sample.threads)
+        return sample.resident_bytes + stored
 
     def look(self, now: float) -> dict[str, float | int]:
         """Take a sample; returns {"cpu_seconds", "memory_bytes", "processes"}."""

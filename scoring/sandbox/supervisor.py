@@ -140,7 +140,7 @@ class Supervisor:
             self._finish("memory_limit")
         elif meter.is_full(out) or meter.file_count(out) > self.output_files:
             self._finish("output_limit")
-        elif group.processes_refused() or self.meter.peak_tasks >= self.caps.processes + 2:
+        elif group.processes_refused() or self._holds_too_many():
             self._finish("process_limit")
         if now >= self._events.get("sample", 0.0):
             self._events["sample"] = now + _SAMPLE
@@ -148,6 +148,10 @@ class Supervisor:
 
     def _holds_too_much(self) -> bool:
         return self.meter.memory_now() > self.caps.memory_bytes
+
+    def _holds_too_many(self) -> bool:
+        """Without a pids controller nobody tells of a refusal; standing at the limit (init beside) is its trace."""
+        return "pids" not in self.box.group.folders and self.meter.peak_tasks > self.caps.processes
 
     def _drain(self) -> None:
         """Read what was still in the pipes; everything inside is dead, so both come to their end."""

@@ -50,8 +50,11 @@ def decode(script: "bytes | memoryview[int]") -> str:
 def lines(text: str) -> tuple[SafeString, ...]:
     """Return the text's lines as HTML. Lines end as Python ends them: LF, CRLF or CR."""
     plain = re.split(r"\r\n|\r|\n", text)
+    count = len(plain) - (plain[-1] == "" and len(plain) > 1)  # what follows the last line's end is no line
     if len(text) > LARGEST_TEXT or any(len(line) > LONGEST_LINE for line in plain):
-        return tuple(_html(line[:LONGEST_LINE] + (" …" if len(line) > LONGEST_LINE else ""), "") for line in plain)
+        return tuple(
+            _html(line[:LONGEST_LINE] + (" …" if len(line) > LONGEST_LINE else ""), "") for line in plain[:count]
+        )
     done: list[SafeString] = []
     current: list[str] = []
     for token, value in PythonLexer(stripnl=False, ensurenl=False).get_tokens(text):
@@ -61,12 +64,13 @@ def lines(text: str) -> tuple[SafeString, ...]:
             done.append(_joined(current))
             current = [_html(part, _class(token))]
     done.append(_joined(current))
-    return tuple(done)
+    return tuple(done[:count])
 
 
 def excerpt(text: str, first: int, last: int) -> list[Line]:
     """Return the lines `first` to `last` of the text, marked, with a few around them."""
     every = lines(text)
+    first = min(max(first, 1), len(every))
     last = min(max(first, last), first + EXCERPT - 1)
     start, end = max(1, first - CONTEXT), min(len(every), last + CONTEXT)
     return [Line(number, every[number - 1], first <= number <= last) for number in range(start, end + 1)]

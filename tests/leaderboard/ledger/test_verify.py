@@ -31,6 +31,7 @@ def four_entries():
         ("UPDATE ledger_entry SET at = '2026-01-01' WHERE seq = 3", 3, "content"),
         ("UPDATE ledger_entry SET kind = 'other' WHERE seq = 1", 1, "content"),
         ("UPDATE ledger_entry SET subject = 'other' WHERE seq = 4", 4, "content"),
+        ("UPDATE ledger_entry SET prev_hash = hash WHERE seq = 3", 3, "previous hash"),
         ("DELETE FROM ledger_entry WHERE seq = 3", 3, "missing"),
         ("DELETE FROM ledger_entry WHERE seq = 4", 4, "missing: the head stands at entry 4"),
         (HASH_OF_3 + ", seq = 3", 4, "head stands before it"),

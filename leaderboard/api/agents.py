@@ -85,14 +85,14 @@ def events(request: HttpRequest, attempt_id: int) -> dict[str, Any]:
     return {"cancel": services.report(attempt, [_read(services.HostEvent, event) for event in told])}
 
 
-@router.put("attempts/{int:attempt_id}/log", response={200: dict[str, int], 409: dict[str, Any]})
-def log(request: HttpRequest, attempt_id: int, offset: int = 0) -> tuple[int, dict[str, Any]]:
+@router.put("attempts/{int:attempt_id}/log")
+def log(request: HttpRequest, attempt_id: int, offset: int = 0) -> dict[str, int]:
     """Append to the training log at a byte offset; 409 with the size where that would leave a hole."""
     attempt = _held(request, attempt_id)
     fitted, size = services.take_log(attempt, offset, raw_of(request))
     if not fitted:
-        return 409, {"code": "log_hole", "message": f"The log has {size} bytes so far.", "size": size}
-    return 200, {"size": size}
+        raise Refusal("log_hole", f"The log has {size} bytes so far.", 409, size=size)
+    return {"size": size}
 
 
 @router.post("attempts/{int:attempt_id}/finish")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.http import HttpRequest
-from ninja import File, Form, Router, UploadedFile
+from ninja import File, Form, Router, Status, UploadedFile
 
 from leaderboard.api.auth import Caller, caller_of, person_of
 from leaderboard.core.errors import Refusal
@@ -24,7 +24,7 @@ def create(
     script: File[UploadedFile],
     launch: Form[str] = "",
     note: Form[str] = "",
-) -> tuple[int, dict[str, Any]]:
+) -> Status[dict[str, Any]]:
     """Send in a script for a phase; the audit starts at once and nothing is spent before it is over."""
     user = person_of(request)
     submission = services.receive(
@@ -35,7 +35,7 @@ def create(
         launch=launch,
         note=note,
     )
-    return 201, submission_json(user, submission)
+    return Status(201, submission_json(user, submission))
 
 
 @router.get("{int:number}", auth=Caller(optional=True))

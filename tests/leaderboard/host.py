@@ -17,8 +17,7 @@ from django.db import transaction
 from django.test import Client
 
 from leaderboard.celery import app
-from leaderboard.competitions.models import Competition, Phase
-from leaderboard.competitions.seeds import draw
+from leaderboard.competitions.models import Competition
 from leaderboard.pipeline.tasks import dispatch
 from leaderboard.runs import agents
 from leaderboard.submissions import transitions
@@ -29,6 +28,7 @@ from tests.leaderboard.cast import SCRIPT, make_competition
 
 CHECKPOINT = "9" * 64
 BYTES = 150_000
+contest = make_competition
 
 
 def take(queue: str) -> Iterator[tuple[str, list[Any]]]:
@@ -47,21 +47,6 @@ def drive() -> list[str]:
         app.tasks[name](*args)
         done.append(name)
     return done
-
-
-def contest(**phase: Any) -> Competition:
-    """Return a competition whose phase has drawn its seeds."""
-    competition = make_competition(**phase)
-    for drawn in competition.phases.all():
-        with_seeds(drawn)
-    return competition
-
-
-def with_seeds(phase: Phase) -> Phase:
-    """Draw the secret behind a phase of the cast."""
-    phase.seed_commitment = ""
-    draw(phase)
-    return phase
 
 
 def send(user: Any, competition: Competition, script: str | bytes = SCRIPT, **more: Any) -> Submission:

@@ -5,8 +5,8 @@ import pytest
 from leaderboard.ledger.services import verify
 from leaderboard.runs.models import Receipt, Score
 from leaderboard.submissions.models import QuotaEntry
-from tests.leaderboard.cast import KNOBS, make_user
-from tests.leaderboard.host import Host, contest, drive, queue, send, take
+from tests.leaderboard.cast import KNOBS, make_competition, make_user
+from tests.leaderboard.host import Host, drive, queue, send, take
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -16,7 +16,7 @@ def states(submission):
 
 
 def test_a_good_script_is_audited_trained_scored_and_ranked():
-    demo, host = contest(), Host.register()
+    demo, host = make_competition(), Host.register()
     submission = send(make_user(), demo)
     assert drive() == ["pipeline.audit", "pipeline.dispatch"]
     host.run(bpb=2.25)
@@ -31,7 +31,7 @@ def test_a_good_script_is_audited_trained_scored_and_ranked():
 def test_every_change_of_state_has_its_ledger_entry():
     from leaderboard.ledger.models import Entry
 
-    demo, host = contest(), Host.register()
+    demo, host = make_competition(), Host.register()
     submission = send(make_user(), demo)
     drive()
     host.run()
@@ -40,7 +40,7 @@ def test_every_change_of_state_has_its_ledger_entry():
 
 
 def test_a_script_with_knobs_is_rejected_with_rule_and_line_and_costs_nothing():
-    submission = send(make_user(), contest(), KNOBS)
+    submission = send(make_user(), make_competition(), KNOBS)
     assert drive() == ["pipeline.audit"]
     submission.refresh_from_db()
     line = KNOBS.splitlines().index('    for step in range(int(os.environ.get("STEPS", "3"))):') + 1
@@ -54,7 +54,7 @@ def test_a_script_with_knobs_is_rejected_with_rule_and_line_and_costs_nothing():
     "script", [b"", b"\xff\xfe\x00", b"def broken(:\n    pass\n"], ids=["empty", "not utf-8", "syntax"]
 )
 def test_text_that_cannot_run_is_a_rejection_of_the_audit(script):
-    submission = send(make_user(), contest(), script)
+    submission = send(make_user(), make_competition(), script)
     drive()
     submission.refresh_from_db()
     assert submission.state == "rejected"
@@ -62,7 +62,7 @@ def test_text_that_cannot_run_is_a_rejection_of_the_audit(script):
 
 
 def test_a_submission_of_three_runs_ranks_on_their_mean_and_waits_for_the_last():
-    demo, host = contest(runs=3), Host.register()
+    demo, host = make_competition(runs=3), Host.register()
     submission = queue(send(make_user(), demo))
     works = [host.claim_next() for _ in range(3)]
     assert len({work.job["seed"] for work in works}) == 3
@@ -80,7 +80,7 @@ def test_a_submission_of_three_runs_ranks_on_their_mean_and_waits_for_the_last()
 
 
 def test_one_failed_run_fails_the_submission_and_stops_the_others():
-    demo, host = contest(runs=2), Host.register()
+    demo, host = make_competition(runs=2), Host.register()
     submission = queue(send(make_user(), demo))
     first, second = host.claim_next(), host.claim_next()
     first.finish("crash", detail="Traceback …\nRuntimeError: the learning rate exploded")
@@ -97,7 +97,7 @@ def test_one_failed_run_fails_the_submission_and_stops_the_others():
 
 @pytest.mark.parametrize("code", ["load_failed", "nonfinite", "wrong_shape", "eval_timeout"])
 def test_an_end_of_scoring_that_is_the_scripts_fails_it(code):
-    demo, host = contest(), Host.register()
+    demo, host = make_competition(), Host.register()
     submission = queue(send(make_user(), demo))
     host.claim_next().finish()
     drive()
@@ -111,7 +111,7 @@ def test_an_end_of_scoring_that_is_the_scripts_fails_it(code):
 
 @pytest.mark.parametrize("bpb", [64.5, 0.0, -1.0])
 def test_a_score_outside_0_to_64_fails_and_writes_no_score(bpb):
-    demo, host = contest(), Host.register()
+    demo, host = make_competition(), Host.register()
     submission = queue(send(make_user(), demo))
     host.claim_next().finish()
     drive()

@@ -8,7 +8,7 @@ from leaderboard.submissions import quota, transitions
 from leaderboard.submissions.models import QuotaEntry, State
 from leaderboard.submissions.services import withdraw
 from tests.leaderboard.cast import make_competition, make_user
-from tests.leaderboard.host import contest, queue, send
+from tests.leaderboard.host import queue, send
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -42,7 +42,7 @@ def test_a_rejection_gives_the_place_back():
 
 
 def test_a_withdrawal_gives_the_place_back_before_the_start_and_not_after():
-    ada, demo = make_user(), contest()
+    ada, demo = make_user(), make_competition()
     early = queue(send(ada, demo))
     withdraw(user=ada, submission=early)
     assert used(early) == 0
@@ -53,7 +53,7 @@ def test_a_withdrawal_gives_the_place_back_before_the_start_and_not_after():
 
 
 def test_an_end_that_was_ours_is_refunded_and_a_failure_is_not():
-    ada, demo = make_user(), contest()
+    ada, demo = make_user(), make_competition()
     failed = queue(send(ada, demo))
     transitions.fail(failed, State.QUEUED, code="crash", reason="It crashed.")
     assert used(failed) == 1

@@ -1,0 +1,206 @@
+"""Whatever message is lost, and wherever a process is killed, the submission still moves on."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from leaderboard.pipeline import reaper, tasks
+from leaderboard.pipeline.reaper import reap
+from leaderboard.runs import transitions as of_run
+from leaderboard.runs.models import Attempt, Run, Score
+from leaderboard.submissions import transitions
+from leaderboard.submissions.models import Submission
+from leaderboard.submissions.services import withdraw
+from tests.leaderboard.cast import later, make_competition, make_user
+from tests.leaderboard.host import Host, drive, queue, send, take
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def lose_messages():
+    for name in ("platform", "hw.cpu"):
+        list(take(name))
+
+
+def time_passes():
+    """Make every deadline due, and every offer old."""
+    Submission.objects.exclude(deadline=None).update(deadline=later(seconds=-1))
+    Attempt.objects.exclude(sent_at=None).update(
+        sent_at=timezone.now() - timedelta(minutes=10), created=later(minutes=-10)
+    )
+
+
+def test_the_whole_way_with_every_message_lost_once():
+    submission, host = send(make_user(), make_competition()), Host.register()
+    for expected in ("pipeline.audit", "pipeline.dispatch"):
+        lose_messages()
+        time_passes()
+        reap()
+        ((name, args),) = take("platform")
+        assert (name, args) == (expected, [submission.pk])
+        (tasks.audit if name == "pipeline.audit" else tasks.dispatch)(*args)
+    for _ in ("train", "score"):
+        lose_messages()
+        time_passes()
+        reap()
+        host.claim_next().finish()
+        lose_messages()
+        time_passes()
+        reap()
+    submission.refresh_from_db()
+    assert (submission.state, Score.objects.count()) == ("ranked", 1)
+
+
+def test_every_task_twice_changes_nothing_the_second_time():
+    submission, host = send(make_user(), make_competition()), Host.register()
+    for task in (tasks.audit, tasks.audit, tasks.dispatch, tasks.dispatch):
+        task(submission.pk)
+    train = host.claim_next()
+    train.finish()
+    for _ in range(3):
+        tasks.collect(train.attempt)
+    score = next(args for name, args in take("hw.cpu"))
+    work = host.work(*score)
+    work.finish()
+    for _ in range(3):
+        tasks.score(work.attempt)
+        tasks.collect(train.attempt)
+        tasks.publish(submission.pk)
+    submission.refresh_from_db()
+    assert submission.state == "ranked"
+    assert (Run.objects.count(), Attempt.objects.count(), Score.objects.count()) == (1, 2, 1)
+    assert submission.events.filter(kind="state").count() == 7
+    assert submission.reports.count() == 1
+
+
+def test_a_worker_killed_in_an_audit_is_followed_by_another_audit():
+    submission = send(make_user(), make_competition())
+    lose_messages()
+    assert transitions.start_audit(submission)
+    time_passes()
+    reap()
+    submission.refresh_from_db()
+    assert submission.state == "received"
+    assert list(take("platform")) == [("pipeline.audit", [submission.pk])]
+
+
+def test_an_audit_that_kills_its_worker_three_times_ends_errored_and_refunded():
+    submission = send(make_user(), make_competition())
+    for _ in range(reaper.AUDITS):
+        submission.refresh_from_db()
+        assert transitions.start_audit(submission)
+        time_passes()
+        reap()
+    submission.refresh_from_db()
+    assert (submission.state, submission.reason_code) == ("errored", "audit_unavailable")
+    assert list(submission.quota_entries.values_list("kind", flat=True)) == ["hold", "refund"]
+
+
+def test_a_worker_killed_between_seal_and_score_is_made_up_for():
+    submission, host = queue(send(make_user(), make_competition())), Host.register()
+    work = host.claim_next()
+    work.finish()
+    lose_messages()
+    attempt = Attempt.objects.get()
+    assert of_run.seal(attempt.run, attempt, checkpoint_sha256="9" * 64)
+    time_passes()
+    reap()
+    assert host.claim_next().job["kind"] == "score"
+    submission.refresh_from_db()
+    assert submission.state == "scoring"
+
+
+def test_a_worker_killed_between_score_and_publish_is_made_up_for():
+    submission, host = queue(send(make_user(), make_competition())), Host.register()
+    host.claim_next().finish()
+    drive()
+    host.claim_next().finish()
+    lose_messages()
+    attempt = Attempt.objects.get(kind="score")
+    numbers = {key: attempt.receipt.body["score"][key] for key in ("total_nats", "num_bytes", "num_tokens", "bpb")}
+    assert of_run.record_score(attempt.run, attempt, numbers)
+    time_passes()
+    reap()
+    submission.refresh_from_db()
+    assert submission.state == "ranked"
+
+
+def test_a_worker_killed_between_the_failure_of_a_run_and_of_its_submission_is_made_up_for():
+    submission, host = queue(send(make_user(), make_competition())), Host.register()
+    host.claim_next().finish("crash")
+    lose_messages()
+    attempt = Attempt.objects.get()
+    assert of_run.end(attempt.run, Run.State.FAILED, attempt, cause="crash")
+    time_passes()
+    reap()
+    submission.refresh_from_db()
+    assert submission.state == "failed"
+
+
+def test_waiting_attempts_are_offered_again_to_idle_hosts_only():
+    demo = make_competition()
+    for _ in range(3):
+        queue(send(make_user(), demo))
+    host = Host.register()
+    lose_messages()
+    reap()
+    assert list(take("hw.cpu")) == []  # offered a moment ago
+    time_passes()
+    reap()
+    ((_, args),) = take("hw.cpu")  # one idle host, one offer
+    host.work(*args)
+    time_passes()
+    reap()
+    assert list(take("hw.cpu")) == []
+
+
+def test_an_offer_that_never_went_out_goes_out(broker_is_down):
+    submission = send(make_user(), make_competition())
+    transitions.start_audit(submission)
+    transitions.accept(submission)
+    tasks.dispatch(submission.pk)
+    assert Attempt.objects.get().sent_at is None
+    submission.refresh_from_db()
+    assert submission.state == "queued"
+
+
+def test_an_attempt_without_an_offer_gets_one():
+    queue(send(make_user(), make_competition()))
+    lose_messages()
+    Attempt.objects.update(sent_at=None)
+    reap()
+    assert len(list(take("hw.cpu"))) == 1
+
+
+def test_what_waits_of_a_withdrawn_submission_is_cancelled():
+    ada = make_user()
+    submission = queue(send(ada, make_competition()))
+    withdraw(user=ada, submission=submission)
+    reap()
+    assert (Attempt.objects.get().state, submission.runs.get().state) == ("cancelled", "cancelled")
+
+
+def test_a_phase_whose_seeds_are_gone_is_ours_and_refunded(settings):
+    submission = send(make_user(), make_competition())
+    (settings.HOME / "secrets" / f"seed-{submission.phase_id}.key").unlink()
+    transitions.start_audit(submission)
+    transitions.accept(submission)
+    tasks.dispatch(submission.pk)
+    submission.refresh_from_db()
+    assert (submission.state, submission.reason_code) == ("errored", "bad_phase")
+    assert not Run.objects.exists()
+    assert submission.quota_entries.filter(kind="refund").exists()
+
+
+def test_a_round_goes_on_after_a_row_that_cannot_be_read():
+    broken = queue(send(make_user(), make_competition()))
+    sound = send(make_user(), make_competition())
+    Host.register().claim_next()
+    phase = broken.phase
+    phase.spec = {}
+    phase.save()
+    lose_messages()
+    time_passes()
+    reap()
+    assert ("pipeline.audit", [sound.pk]) in list(take("platform"))

@@ -90,7 +90,9 @@ class Run:
                 self._assign(node.target, self._eval(node.value))
             case cst.AugAssign():
                 name = "op " + type(node.operator).__name__.removesuffix("Assign")
-                self._assign(node.target, self.terms.make((name, self._eval(node.target), self._eval(node.value)), node))
+                self._assign(
+                    node.target, self.terms.make((name, self._eval(node.target), self._eval(node.value)), node)
+                )
             case cst.Expr():
                 self._in_place(node.value, self._eval(node.value))
             case cst.If():
@@ -214,7 +216,9 @@ class Run:
                 return make(("tuple", *(self._eval(e.value) for e in node.elements)), node)
             case cst.Subscript():
                 slices = any(isinstance(s.slice, cst.Slice) for s in node.slice)
-                return make(("slice" if slices else "item", self._eval(node.value), *map(self._generic, node.slice)), node)
+                return make(
+                    ("slice" if slices else "item", self._eval(node.value), *map(self._generic, node.slice)), node
+                )
         return self._generic(node)
 
     def _generic(self, node: cst.CSTNode) -> int:
@@ -268,7 +272,9 @@ class Run:
                 given = self._eval_attributes[attribute]
                 return self.terms.make((str(not given),)) if isinstance(given, bool) else plain
             given = self._eval_attributes[attribute]
-            return self.terms.make((str(given),)) if isinstance(given, bool) else self.terms.make(("evalset", attribute))
+            return (
+                self.terms.make((str(given),)) if isinstance(given, bool) else self.terms.make(("evalset", attribute))
+            )
         return self._flag([b for b in self.script.scopes.members.get(attribute, ()) if b.kind == "def"], plain)
 
     def _boolean(self, node: cst.BooleanOperation) -> int:
@@ -302,7 +308,10 @@ class Run:
 
     def _call(self, node: cst.Call) -> int:
         args: list[Any] = []
+        first = 0
         for arg in node.args:
+            if arg.keyword is not None and arg.keyword.value.startswith("max_seqlen"):
+                continue  # how long the rows of a batch may get, which sizes buffers
             if arg.keyword is not None:
                 args.append(arg.keyword.value)
             args.append(self._eval(arg.value))
@@ -315,7 +324,10 @@ class Run:
             asked = self._flag([b for b in self.script.scopes.members.get(method, ()) if b.kind == "def"], -1)
             if asked >= 0:
                 return asked
-            name, args = f".{method}", [self._eval(base), *args]
+            name = f".{method}"
+            if not self._is_module(base):
+                args = [self._eval(base), *args]
+                first = 1
         elif isinstance(node.func, cst.Name):
             name = node.func.value
             if any(p.endswith(("is_grad_enabled", "is_inference_mode_enabled")) for p in self.script.path_of(node)):
@@ -323,14 +335,17 @@ class Run:
             asked = self._flag(self.script.scopes.module.names.get(name, ()), -1)
             if asked >= 0 and not node.args:
                 return asked
-            if name in self._env:
-                args = [self._env[name], *args]
         else:
-            name, args = "call", [self._eval(node.func), *args]
-        value = self.terms.make((name, *args), node)
+            name = ""
+        if not name.startswith("."):
+            value = self.terms.called(self._eval(node.func), args, node)
+        else:
+            value = self.terms.make((name, *args), node)
         if _LOSS.search(name):
             self.losses.add(value)
-            numbers = [a for a in args if isinstance(a, int)]
-            skip = 1 if isinstance(node.func, cst.Attribute) else 0
-            self.judged.extend(numbers[skip : skip + 1])
+            self.judged.extend([a for a in args if isinstance(a, int)][first : first + 1])
         return value
+
+    def _is_module(self, node: cst.CSTNode) -> bool:
+        """Tell whether `node.f(...)` calls a function of a module, so that `node` is no data."""
+        return any("(" not in p and not p.startswith("builtins.") for p in self.script.values.paths(node))

@@ -21,7 +21,7 @@ from reviewer.script import Script
 from reviewer.terms import Terms
 
 _ASKING = frozenset(
-    "training is_grad_enabled is_inference_mode_enabled __name__ argv exists isfile isdir is_file is_dir lexists".split()
+    ["training", "is_grad_enabled", "is_inference_mode_enabled", "__name__", "argv", "exists", "isfile", "isdir", "is_file", "is_dir", "lexists"]
 )
 _MOST_QUESTIONS = 24
 
@@ -158,7 +158,8 @@ class _Comparison:
         for question in self.questions:
             one = self._run(lambda q, asked=question: q == asked)  # type: ignore[misc]
             two = self._run(lambda q, asked=question: q != asked)  # type: ignore[misc]
-            if set(self._logits(one, True)) != train or set(self._logits(two, True)) != scored:
+            new = set(self._logits(one, True)) - train if train else set()  # a fused loss shows nothing to compare
+            if new or set(self._logits(two, True)) - scored:
                 yield question
 
     def _place(self, question: cst.CSTNode) -> cst.CSTNode:

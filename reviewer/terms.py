@@ -7,8 +7,9 @@ only, noise and fake quantisation.
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import libcst as cst
@@ -20,7 +21,7 @@ _SAME = re.compile(
     r"|squeeze|unsqueeze|requires_grad_|clamp_min_eps)$|(^|[._])drop(out|path|_path|_emb|_resid)?\d?$|\.cast$|\.rearrange$"
 )
 _CHECKPOINT = re.compile(r"(^|[._])checkpoint$")
-NOISE = re.compile(r"rand|noise|normal_$|bernoulli|quant|(^|[._])ste($|_)|straight|stochastic|round|drop|perturb")
+NOISE = re.compile(r"rand|noise|normal_$|bernoulli|quant|(^|[._])ste($|_)|straight|stochastic|round|perturb")
 ELEMENTWISE = re.compile(
     r"^op (Add|Subtract|Multiply|Divide|Power|Minus|MatrixScale)$|(^|[._])(tanh|sigmoid|clamp|clip|mul|div|add|sub|softcap|exp|log"
     r"|log_softmax|softmax|pow|where|masked_fill|lerp|addcmul|relu|scale|temperature|bias|cap)_?$"
@@ -90,9 +91,10 @@ class Terms:
         if not parts:
             return number
         if _CHECKPOINT.search(name) and len(parts) > 1:
-            return self.plain(self.make((self._called(parts[0]), *self._self_of(parts[0]), *parts[1:])), training)
+            positional = list(itertools.takewhile(lambda p: isinstance(p, int), term[1:]))
+            return self.plain(self.called(positional[0], positional[1:]), training)
         if _SAME.search(name) or name == "slice":
-            return self.plain(parts[0], training)
+            return self.plain(next((p for p in parts if self._is_data(p)), parts[0]), training)
         strip = training or number in self.trained  # noise of both paths is no difference; of evaluation alone, it is
         if strip and name == "phi" and len(parts) == 3:
             for noisy, calm in ((parts[1], parts[2]), (parts[2], parts[1])):
@@ -114,13 +116,13 @@ class Terms:
         name = str(self._terms[number][0])
         return name == ".detach" or any(NOISE.search(n) for n in self.names(number))
 
-    def _called(self, number: int) -> str:
-        term = self._terms[number]
-        return f".{term[2]}" if term[0] == "attr" and len(term) == 3 and isinstance(term[2], str) else f"{term[0]}"
-
-    def _self_of(self, number: int) -> tuple[int, ...]:
-        term = self._terms[number]
-        return (term[1],) if term[0] == "attr" else self.parts(number)
+    def called(self, function: int, args: Sequence[int | str], node: cst.CSTNode | None = None) -> int:
+        """Return the term of a call of something that is itself a term."""
+        term = self._terms[function]
+        if term[0] == "attr":
+            return self.make((f".{term[2]}", term[1], *args), node)
+        name = str(term[0])
+        return self.make((name[1:], *args) if name.startswith("#") else ("call", function, *args), node)
 
     def core(self, number: int) -> int:
         """Return what is left when element-wise operations are peeled off: usually the last projection."""

@@ -46,8 +46,13 @@ def find_reads(script: Script) -> Iterator[Read]:
             values = script.values.of(node)
             if any(isinstance(v, Ref) and v.path == ENVIRON for v in values):
                 yield from _used(script, node)
-            if any(isinstance(v, Ref) and (v.path in _METHODS or v.path.startswith(_MEMBER)) for v in values):
+            if any(isinstance(v, Ref) and (v.path in _METHODS or _is_member(v.path)) for v in values):
                 yield from _method(script, node)
+
+
+def _is_member(path: str) -> bool:
+    """Tell whether this is a method of the environment, and not something that a read gave."""
+    return path.startswith(_MEMBER) and "(" not in path
 
 
 def _may_matter(script: Script) -> Iterator[bool]:
@@ -127,8 +132,6 @@ def _method(script: Script, node: cst.CSTNode) -> Iterator[Read]:
     """Look at a method of the environment: called, given to `partial`, or handed on."""
     parent = script.tree.parent(node)
     paths = script.values.paths(node)
-    if any(p.endswith(")") for p in paths):
-        return  # what a read gave; the read itself has been looked at
     if isinstance(parent, cst.Call) and parent.func is node:
         if f"{ENVIRON}.copy" in paths:
             return  # the copy is looked at like the original

@@ -47,6 +47,7 @@ class EnvRead(Rule):
         "environ = {'LR': 1}\nlr = environ['LR']\nx = environ.get('LR')\n",
         "class C:\n    def getenv(self, k):\n        return k\nC().getenv('LR')\n",
         "text = '''os.environ['LR']'''  # os.environ['LR']\n",
+        "import os\nranks = os.environ.get('RANK', '0').split(',')\nn = len(os.environ['WORLD_SIZE'].strip())\n",
         "import os\nos.environ.update({'A': '1'})\ndel os.environ['A']\n",
     )
     INVALID: ClassVar = (

@@ -15,12 +15,7 @@ from reviewer.script import Script
 from reviewer.values import Ref
 
 _RUNNERS = frozenset(
-    """
-    builtins.exec builtins.eval builtins.compile builtins.execfile types.FunctionType types.CodeType runpy.run_path
-    runpy.run_module code.InteractiveInterpreter code.InteractiveConsole marshal.loads marshal.load
-    importlib.util.spec_from_file_location importlib.util.module_from_spec importlib.machinery.SourceFileLoader
-    importlib.machinery.SourcelessFileLoader imp.load_source
-    """.split()
+    ["builtins.exec", "builtins.eval", "builtins.compile", "builtins.execfile", "types.FunctionType", "types.CodeType", "runpy.run_path", "runpy.run_module", "code.InteractiveInterpreter", "code.InteractiveConsole", "marshal.loads", "marshal.load", "importlib.util.spec_from_file_location", "importlib.util.module_from_spec", "importlib.machinery.SourceFileLoader", "importlib.machinery.SourcelessFileLoader", "imp.load_source"]
 )
 _IMPORTERS = frozenset({"builtins.__import__", "importlib.import_module", "importlib.__import__"})
 _LOOKUPS = frozenset({"builtins.globals()", "builtins.locals()", "builtins.vars()", "sys.modules"})
@@ -152,7 +147,9 @@ def _is_dtype(script: Script, call: cst.Call) -> bool:
         return False
     if isinstance(parent, cst.Arg):
         above = script.tree.parent(parent)
-        is_cast = isinstance(above, cst.Call) and isinstance(above.func, cst.Attribute) and above.func.attr.value == "to"
+        is_cast = (
+            isinstance(above, cst.Call) and isinstance(above.func, cst.Attribute) and above.func.attr.value == "to"
+        )
         return is_cast or (parent.keyword is not None and parent.keyword.value == "dtype")
     targets = parent.targets if isinstance(parent, cst.Assign) else ()
     names = {t.target.value for t in targets if isinstance(t.target, cst.Name)}

@@ -1,0 +1,46 @@
+"""A policy is read strictly: whatever is wrong is named by its key."""
+
+from typing import Any
+
+import pytest
+
+from reviewer import Policy, PolicyError
+
+
+@pytest.mark.parametrize(
+    ("table", "key"),
+    [
+        ({"colour": 1}, "colour"),
+        ({"version": 1}, "version"),
+        ({"version": ""}, "version"),
+        ({"max_bytes": "10"}, "max_bytes"),
+        ({"max_bytes": True}, "max_bytes"),
+        ({"max_bytes": 0}, "max_bytes"),
+        ({"rules": ["K101"]}, "rules"),
+        ({"rules": {"K999": "reject"}}, "rules.K999"),
+        ({"rules": {"G001": "off"}}, "rules.G001"),
+        ({"rules": {"K101": "fatal"}}, "rules.K101"),
+        ({"allow_env": "LR"}, "allow_env"),
+        ({"allow_env": ["L R"]}, "allow_env"),
+        ({"allow_env": [3]}, "allow_env"),
+        ({"baseline": 3}, "baseline"),
+    ],
+)
+def test_a_wrong_setting_is_named(table: dict[str, Any], key: str) -> None:
+    with pytest.raises(PolicyError) as caught:
+        Policy.from_mapping(table)
+    assert caught.value.key == key
+    assert str(caught.value).startswith(f"policy.{key}: ")
+
+
+def test_a_policy_survives_its_table() -> None:
+    policy = Policy("7", 1_000, {"K101": "info"}, frozenset({"A", "B"}), "x = 1\n")
+    assert Policy.from_mapping(policy.to_mapping()) == policy
+    assert Policy.from_mapping({}) == Policy()
+    assert Policy().severity("K101") == "reject"
+    assert policy.severity("K101") == "info"
+
+
+def test_the_launcher_may_always_be_asked() -> None:
+    assert Policy().allows_env("LOCAL_RANK")
+    assert not Policy().allows_env("LR")

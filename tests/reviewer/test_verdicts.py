@@ -1,0 +1,141 @@
+"""Whole scripts: the honest one passes clean, the dishonest one is refused for what it does."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from reviewer import Policy, review
+from tests.reviewer.scripts import BASELINE, KNOBS
+
+
+def line_of(text: str, piece: str) -> int:
+    return text[: text.index(piece)].count("\n") + 1
+
+
+def test_the_honest_script_is_accepted() -> None:
+    report = review(BASELINE, isolated=False)
+    assert report.verdict == "accept"
+    assert [f for f in report.findings if f.severity != "info"] == []
+    assert report.knobs == ()
+
+
+def test_the_dishonest_script_is_refused_for_its_knob_and_its_scale() -> None:
+    report = review(KNOBS, isolated=False)
+    assert report.verdict == "reject"
+    stops = [(f.rule, f.line) for f in report.findings if f.severity == "reject"]
+    assert stops == [("K101", line_of(KNOBS, "SCALE = ")), ("E204", line_of(KNOBS, "return logits * SCALE"))]
+    (knob,) = report.knobs
+    assert (knob.key, knob.default, knob.value) == ("GPT_EVAL_SCALE", "1.08", 1.08)
+
+
+def test_positions_are_exact() -> None:
+    finding = next(f for f in review(KNOBS, isolated=False).findings if f.rule == "K101")
+    line = KNOBS.split("\n")[finding.line - 1]
+    assert line[finding.column - 1 :].startswith("os.environ.get(")
+    assert finding.snippet == line
+    wide = "import os\nif True:\n    x = 'äöü', os.environ[\n        'LR'\n    ]\n"
+    finding = next(f for f in review(wide, isolated=False).findings if f.rule == "K101")
+    assert (finding.line, finding.column, finding.end_line) == (3, 16, 5)
+
+
+def test_a_policy_decides_how_severe_a_finding_is() -> None:
+    def verdict(**rules: str) -> str:
+        return review(KNOBS, Policy.from_mapping({"rules": rules}), isolated=False).verdict
+
+    assert verdict(K101="review", E204="warn") == "review"
+    assert verdict(K101="warn", E204="info") == "accept"
+    assert verdict(K101="off", E204="off") == "accept"
+    assert review(KNOBS, Policy(rules={"K101": "off", "E204": "off"}), isolated=False).knobs == ()
+
+
+def test_what_the_launch_grammar_declares_may_be_read_and_is_a_knob() -> None:
+    text = BASELINE + 'os.environ.get("GPT_LAYERS", 2)\n'
+    report = review(text, Policy(allow_env=frozenset({"GPT_LAYERS"})), isolated=False)
+    assert report.verdict == "accept"
+    assert [(k.key, k.default, k.value) for k in report.knobs] == [("GPT_LAYERS", 2, 2)]
+
+
+def test_what_stands_in_the_kits_baseline_is_inherited() -> None:
+    mine = KNOBS + "\nextra = os.environ['MINE']\n"
+    report = review(mine, Policy(baseline=KNOBS), isolated=False)
+    assert {(f.rule, f.inherited, f.severity) for f in report.findings if f.rule != "E201"} == {
+        ("K101", True, "info"),
+        ("E204", True, "info"),
+        ("K101", False, "reject"),
+    }
+    changed = KNOBS.replace('"1.08"', '"1.09"')
+    assert not any(
+        f.inherited for f in review(changed, Policy(baseline=KNOBS), isolated=False).findings if f.rule == "K101"
+    )
+
+
+def test_comments_in_the_judged_text_order_nothing() -> None:
+    marks = "  # noqa  # type: ignore  # nosec  # reviewer: off  # lint-ignore: K101  # pragma: no cover"
+    text = "\n".join(line + marks if "environ" in line or "SCALE" in line else line for line in KNOBS.split("\n"))
+    found = {f.rule for f in review("# reviewer: skip-file\n" + text, isolated=False).findings}
+    assert {"K101", "E204"} <= found
+
+
+def test_a_packed_shell_is_said_to_be_packed() -> None:
+    text = 'import base64 as B, lzma as L\nexec(L.decompress(B.b85decode("abc"), format=L.FORMAT_RAW))\n'
+    report = review(text, isolated=False)
+    assert report.packed
+    assert [(f.rule, f.line, f.severity) for f in report.findings] == [("S401", 2, "reject")]
+
+
+def test_a_rule_that_breaks_asks_a_person(monkeypatch: object) -> None:
+    from reviewer.rules.d301_network import Network
+
+    original = Network.check
+    Network.check = lambda self, script: [][1]  # type: ignore[method-assign, misc, assignment]
+    try:
+        report = review(BASELINE, isolated=False)
+    finally:
+        Network.check = original  # type: ignore[method-assign]
+    assert report.verdict == "review"
+    assert [(f.rule, f.severity) for f in report.findings if f.severity != "info"] == [("D301", "review")]
+
+
+def test_a_flood_of_findings_is_cut_short_and_says_so() -> None:
+    text = "import os\n" + "x = os.environ['LR']\n" * 900
+    report = review(text, isolated=False)
+    assert len(report.findings) == 501
+    assert [f.rule for f in report.findings if f.rule.startswith("G")] == ["G015"]
+
+
+def test_the_report_has_the_agreed_shape(tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(KNOBS)
+    done = subprocess.run([sys.executable, "-m", "reviewer", str(file), "--json"], capture_output=True, text=True)
+    assert done.returncode == 0
+    data = json.loads(done.stdout)
+    assert list(data) == ["verdict", "ruleset", "script_sha256", "packed", "findings", "knobs"]
+    keys = ["rule", "name", "severity", "line", "column", "end_line", "message", "snippet", "fixable", "view", "inherited"]
+    assert all(list(f) == keys for f in data["findings"])
+    assert all(list(k) == ["rule", "line", "key", "default", "value"] for k in data["knobs"])
+    assert {f["view"] for f in data["findings"]} == {"source"}
+
+
+def test_people_get_file_line_column_code_and_what_to_do(tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(KNOBS)
+    done = subprocess.run([sys.executable, "-m", "reviewer", str(file)], capture_output=True, text=True)
+    assert done.returncode == 0
+    place = f"{file}:{line_of(KNOBS, 'SCALE = ')}:15 K101 env-read, reject: The value of `GPT_EVAL_SCALE` comes from"
+    lines = done.stdout.splitlines()
+    index = next(i for i, line in enumerate(lines) if line.startswith(place))
+    assert lines[index + 1] == '    Write the value there, as in `GPT_EVAL_SCALE = "1.08"`.'
+    assert lines[-1] == f"{file}: rejected, 2 findings must change first."
+
+
+def test_the_command_reads_a_competitions_policy(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(KNOBS)
+    (tmp_path / "c.toml").write_text('[policy]\nversion = "1"\n[policy.rules]\nK101 = "warn"\nE204 = "warn"\n')
+    command = [sys.executable, "-m", "reviewer", str(tmp_path / "train.py"), "--json", "--policy"]
+    done = subprocess.run([*command, str(tmp_path / "c.toml")], capture_output=True, text=True)
+    assert json.loads(done.stdout)["verdict"] == "accept"
+    (tmp_path / "c.toml").write_text('[policy.rules]\nK101 = "never"\n')
+    done = subprocess.run([*command, str(tmp_path / "c.toml")], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "policy.rules.K101" in done.stderr

@@ -21,7 +21,7 @@ register.filter("log_text", wording.log_text)
 def chip(state: str) -> SafeString:
     """Draw a state with its glyph and its word."""
     glyph, word, colour = wording.state_of(state)
-    return format_html('<span class="chip {}"><span aria-hidden="true">{}</span>{}</span>', colour, glyph, word)
+    return format_html('<span class="chip {}"><span aria-hidden="true">{}</span> {}</span>', colour, glyph, word)
 
 
 @register.filter

@@ -9,8 +9,8 @@ from leaderboard.accounts.services import issue_token
 from leaderboard.competitions.models import Competition
 from leaderboard.submissions.models import Submission
 from leaderboard.web.urls import urlpatterns
-from tests.leaderboard.cast import KNOBS, SCRIPT, make_user
-from tests.leaderboard.host import Host, contest, drive, send
+from tests.leaderboard.cast import KNOBS, SCRIPT, make_competition, make_user
+from tests.leaderboard.host import Host, drive, send
 
 
 @dataclass
@@ -41,7 +41,7 @@ POST_ONLY = frozenset({"revoke", "submission-withdraw"})
 
 
 def make_site() -> Site:
-    ada, bob, demo, host = make_user("ada"), make_user("bob"), contest(advance=1), Host.register()
+    ada, bob, demo, host = make_user("ada"), make_user("bob"), make_competition(advance=1), Host.register()
     ranked = send(ada, demo, SCRIPT, note="a table of bigrams")
     drive()
     work = host.claim_next()

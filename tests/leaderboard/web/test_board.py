@@ -6,7 +6,7 @@ from html import unescape
 import pytest
 
 from tests.leaderboard.cast import SCRIPT, later, make_competition, make_user
-from tests.leaderboard.host import Host, contest, drive, send
+from tests.leaderboard.host import Host, drive, send
 from tests.leaderboard.web.pages import browser, text
 
 BOARD = "/competitions/demo/phases/open/"
@@ -49,7 +49,7 @@ def test_the_board_says_what_is_better_where_the_cut_is_and_what_is_sealed(site)
 
 @pytest.mark.django_db(transaction=True)
 def test_an_interval_is_drawn_once_there_is_a_spread():
-    demo, host = contest(runs=2), Host.register()
+    demo, host = make_competition(runs=2), Host.register()
     send(make_user(), demo)
     drive()
     for _ in range(2):

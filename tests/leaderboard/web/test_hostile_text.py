@@ -4,8 +4,8 @@ import pytest
 
 from leaderboard.submissions.models import Report, Submission
 from leaderboard.web.source import excerpt, lines
-from tests.leaderboard.cast import SCRIPT, make_team, make_user
-from tests.leaderboard.host import Host, contest, drive, send
+from tests.leaderboard.cast import SCRIPT, make_competition, make_team, make_user
+from tests.leaderboard.host import Host, drive, send
 from tests.leaderboard.web.pages import browser
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -14,7 +14,7 @@ QUOTES = "\"'><svg onload=alert(3)>"
 
 @pytest.mark.django_db(transaction=True)
 def test_no_name_note_script_or_log_becomes_markup():
-    demo, host, ada = contest(title=EVIL), Host.register(), make_user("ada")
+    demo, host, ada = make_competition(title=EVIL), Host.register(), make_user("ada")
     demo.title, demo.description = EVIL, EVIL
     demo.save()
     make_team(demo, ada, name="<i>" + QUOTES)
@@ -47,7 +47,7 @@ def test_no_name_note_script_or_log_becomes_markup():
 @pytest.mark.django_db(transaction=True)
 def test_a_report_cannot_break_the_page_whatever_it_says():
     ada = make_user()
-    submission = send(ada, contest(), SCRIPT)
+    submission = send(ada, make_competition(), SCRIPT)
     finding = {
         "rule": EVIL,
         "name": "lone \ud800 surrogate",
@@ -71,7 +71,7 @@ def test_a_report_cannot_break_the_page_whatever_it_says():
 @pytest.mark.django_db(transaction=True)
 def test_a_script_that_is_no_text_still_has_a_page():
     ada = make_user()
-    submission = send(ada, contest(), b"\xff\xfe\x00 = 1\r\nx = 2\rprint('" + b"a" * 100_000 + b"')")
+    submission = send(ada, make_competition(), b"\xff\xfe\x00 = 1\r\nx = 2\rprint('" + b"a" * 100_000 + b"')")
     drive()
     assert Submission.objects.get(pk=submission.pk).state == "rejected"
     for address in ("", "source/"):

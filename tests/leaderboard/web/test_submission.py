@@ -5,8 +5,8 @@ from html import unescape
 
 import pytest
 
-from tests.leaderboard.cast import KNOBS, SCRIPT, make_user
-from tests.leaderboard.host import Host, contest, drive, send
+from tests.leaderboard.cast import KNOBS, SCRIPT, make_competition, make_user
+from tests.leaderboard.host import Host, drive, send
 from tests.leaderboard.web.pages import browser, outline, text
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -61,7 +61,7 @@ def test_a_stranger_reads_the_row_of_a_ranked_version_and_no_more(site):
 
 
 def test_findings_appear_by_asking_and_then_the_page_is_at_rest():
-    ada, demo = make_user(), contest()
+    ada, demo = make_user(), make_competition()
     submission, client = send(ada, demo, KNOBS), browser(ada)
     page = client.get(f"/submissions/{submission.pk}/")
     assert "appear here" in text(page)
@@ -79,7 +79,7 @@ def test_findings_appear_by_asking_and_then_the_page_is_at_rest():
 
 
 def test_progress_and_log_follow_a_run_and_stop_with_it():
-    ada, demo, host = make_user(), contest(), Host.register()
+    ada, demo, host = make_user(), make_competition(), Host.register()
     submission, client = send(ada, demo), browser(ada)
     drive()
     work = host.claim_next()

@@ -56,3 +56,21 @@ def test_multiprocessing_and_pickling_find_main(stage: Stage) -> None:
         + "  with multiprocessing.get_context('fork').Pool(1) as pool: print(pool.map(abs, [-2]))\n  save()"
     )
     assert (result.code, result.log.split()) == ("ok", ["3", "[2]"])
+
+
+def test_torchrun_starts_every_rank_with_the_same_seed(stage: Stage) -> None:
+    result = stage.run(
+        STEP.replace("record", "if os.environ['RANK'] == '0': record")
+        + "import random\nprint('rank', os.environ['RANK'], os.environ['WORLD_SIZE'], random.random())\n"
+        + "if os.environ['RANK'] == '0': save()",
+        launch__launcher="torchrun",
+        launch__processes=2,
+        clock__startup_cap_seconds=30.0,
+        clock__budget_seconds=20.0,
+        limits__memory_bytes=2 << 30,
+        limits__processes=128,
+    )
+    assert result.code == "ok", result.log
+    ranks = sorted(line.split() for line in result.log.splitlines() if line.startswith("rank"))
+    assert [rank[1:3] for rank in ranks] == [["0", "2"], ["1", "2"]]
+    assert ranks[0][3] == ranks[1][3]

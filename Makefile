@@ -12,7 +12,7 @@ run: .venv/ready ## start everything at http://127.0.0.1:8000 (PORT=, ONCE=1) an
 
 test: .venv/ready ## the whole suite
 	@deploy/need bwrap bubblewrap
-	@.venv/bin/pytest
+	@.venv/bin/python -m pytest
 
 lint: .venv/ready ## style, types, import borders
 	.venv/bin/ruff check .

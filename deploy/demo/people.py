@@ -21,8 +21,8 @@ class Person:
     password: str
 
 
-def demo_people(home: Path, url: str) -> list[Person]:
-    """Create what is missing of the demo accounts and return both."""
+def demo_people(home: Path, url: str) -> tuple[list[Person], str]:
+    """Create what is missing of the demo accounts; return both and the competitor's token."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.settings")
     django.setup()
     path = home / "secrets" / "demo-accounts.json"
@@ -35,8 +35,7 @@ def demo_people(home: Path, url: str) -> list[Person]:
         path.write_text(json.dumps([asdict(person) for person in fresh]))
     people = [Person(**fields) for fields in json.loads(path.read_text())]
     users = {person.role: _user(person) for person in people}
-    _token_for_cli(home, url, users["competitor"])
-    return people
+    return people, _token_for_cli(home, url, users["competitor"])
 
 
 def _user(person: Person) -> Any:
@@ -55,7 +54,7 @@ def _user(person: Person) -> Any:
     return user
 
 
-def _token_for_cli(home: Path, url: str, user: Any) -> None:
+def _token_for_cli(home: Path, url: str, user: Any) -> str:
     """Leave a token for this origin where `submit` looks when it is started in the project folder."""
     from leaderboard.accounts.services import ensure_team, issue_token
     from leaderboard.cli.settings import write_project_file
@@ -65,3 +64,4 @@ def _token_for_cli(home: Path, url: str, user: Any) -> None:
     user.tokens.filter(name="make run").delete()
     _, token = issue_token(user=user, name="make run", days=30)
     write_project_file(home / "submit.toml", url=url, token=token, competition=COMPETITION, phase=PHASE)
+    return token

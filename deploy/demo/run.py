@@ -26,7 +26,7 @@ def prepare(home: Path, competition: Path) -> None:
     manage("Demo corpus", "corpus", "harvest", "--name", "demo")
     manage("Tokenizer and shards", "shards", "build", "--set", "demo", "--corpus", "demo")
     manage("Competition", "competition", "load", str(competition))
-    manage("This host's agent", "agent", "add", env().agent_name, "--hardware", env().agent_hardware, "--if-missing")
+    manage("This host's agent", "agent", "add", env().agent_name, "--hardware", env().agent_hardware)
 
 
 def serve(home: Path, port: int, once: bool) -> int:
@@ -34,12 +34,12 @@ def serve(home: Path, port: int, once: bool) -> int:
     url = env().public_url
     with Processes(home, port) as processes:
         processes.wait_until_ready(url)
-        people = demo_people(home, url)
+        people, token = demo_people(home, url)
         say(f"\nHoldout is at {url}")
         for person in people:
             say(f"  {person.role:<11} {person.username:<6} password {person.password}")
         say("")
-        ranked = show_baseline()
+        ranked = show_baseline(url, token)
         if once:
             return 0 if ranked else 1
         say(f"\nServing at {url} until Ctrl-C. Logs: {home / 'logs'}")

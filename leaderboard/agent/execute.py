@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from leaderboard.agent.platform import Offer, Platform, Refused, Unreachable
 from scoring.backends.local import LocalRun
-from scoring.sandbox import isolation_level
+from scoring.facts import level
 
 log = logging.getLogger(__name__)
 LOG_CHUNK = 256 * 1024
@@ -65,7 +65,7 @@ def execute_attempt(platform: Platform, host: Host, attempt_id: int) -> None:
     """Claim an attempt, run it here, and hand in its receipt. Returns quietly when it is not to be had."""
     signing_key = Ed25519PrivateKey.generate()
     public_key = signing_key.public_key().public_bytes_raw().hex()
-    offer = platform.claim(attempt_id, public_key=public_key, host={}, isolation=isolation_level())
+    offer = platform.claim(attempt_id, public_key=public_key, host={}, isolation=level())
     if offer is None:
         return
     folder = Path(tempfile.mkdtemp(prefix=f"{attempt_id}-", dir=host.folder / "jobs"))

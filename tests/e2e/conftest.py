@@ -2,6 +2,7 @@
 
 import ast
 import json
+import os
 import pydoc_data.topics
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,17 +35,16 @@ def small_corpus(path: Path) -> None:
 def site() -> Iterator[Site]:
     from processes import Processes  # deploy/demo, put on the path by tests.e2e.site
 
+    os.environ |= {"HOLDOUT_LEASE_SECONDS": "5", "HOLDOUT_REAP_SECONDS": "1"}  # lost hosts are noticed sooner
     home, port = Path(state) / "site", free_port()
     home.mkdir(mode=0o700)
     url = f"http://127.0.0.1:{port}"
     small_corpus(home / "corpus" / "tiny.jsonl")
     manage(home, "migrate", "--verbosity", "0")
-    manage(home, "shards", "build", "--set", "tiny", "--corpus", "tiny")
+    manage(home, "shards", "build", "--set", "tiny", "--corpus", "tiny", "--held-out-bytes", "40000")
     manage(home, "competition", "load", str(COMPETITION))
     manage(home, "agent", "add", "local", "--hardware", "cpu")
     token = manage(home, "shell", "--no-imports", "--command", MAKE_COMPETITOR).split("TOKEN ")[1].strip()
     with Processes(home, port) as processes:
         processes.wait_until_ready(url)
         yield Site(home, url, token)
-
-

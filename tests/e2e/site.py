@@ -36,10 +36,22 @@ class Site:
 
     def cli(self, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
         """Run `submit` as a competitor would, with the address and token in the environment."""
-        environ = {"PATH": os.environ["PATH"], "HOME": str(self.home), "SUBMIT_URL": self.url, "SUBMIT_TOKEN": self.token,
-                   "SUBMIT_COMPETITION": "quick", "SUBMIT_PHASE": "open"}
+        environ = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.home),
+            "SUBMIT_URL": self.url,
+            "SUBMIT_TOKEN": self.token,
+            "SUBMIT_COMPETITION": "quick",
+            "SUBMIT_PHASE": "open",
+        }
         return subprocess.run(
-            [SUBMIT, *words], cwd=cwd or self.home, env=environ, capture_output=True, text=True, timeout=300, check=False
+            [SUBMIT, *words],
+            cwd=cwd or self.home,
+            env=environ,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
         )
 
     def api(self, method: str, path: str, **more: Any) -> httpx.Response:
@@ -73,7 +85,13 @@ def manage(home: Path, *words: str, url: str = "http://127.0.0.1:8000", stdin: s
     """Run a platform command on a state folder; return what it printed."""
     environ = os.environ | {"HOLDOUT_HOME": str(home), "HOLDOUT_PUBLIC_URL": url}
     ended = subprocess.run(
-        [sys.executable, "manage.py", *words], cwd=ROOT, env=environ, input=stdin, capture_output=True, text=True, check=False
+        [sys.executable, "manage.py", *words],
+        cwd=ROOT,
+        env=environ,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert ended.returncode == 0, ended.stderr
     return ended.stdout

@@ -36,9 +36,7 @@ def test_a_bad_script_ends_with_its_reason_and_the_agent_goes_on(site: Site, nam
 
 
 def test_torchrun_with_two_ranks_is_ranked(site: Site) -> None:
-    ended = site.submit(
-        BIGRAM + "\n# two ranks\n", "--launch", "torchrun --standalone --nproc_per_node=2 train.py"
-    )
+    ended = site.submit(BIGRAM + "\n# two ranks\n", "--launch", "torchrun --standalone --nproc_per_node=2 train.py")
     assert last_event(ended)["event"] == "ranked", ended.stdout + ended.stderr
 
 

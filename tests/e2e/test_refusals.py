@@ -17,7 +17,9 @@ from tests.e2e.site import Site, last_event
     ids=["empty", "not UTF-8", "syntax error", "environment knob"],
 )
 def test_the_audit_rejects_with_rule_and_line(site: Site, content: bytes, rule: str) -> None:
-    reply = site.api("POST", "submissions", data={"competition": "quick", "phase": "open"}, files={"script": ("a.py", content)})
+    reply = site.api(
+        "POST", "submissions", data={"competition": "quick", "phase": "open"}, files={"script": ("a.py", content)}
+    )
     assert reply.status_code == 201, reply.text
     ended = site.cli("status", str(reply.json()["id"]), "--json")
     while last_event(ended).get("state") in ("received", "auditing"):
@@ -62,5 +64,3 @@ def test_nobody_listening_is_a_platform_fault(site: Site) -> None:
     ended = nowhere.submit(BIGRAM)
     assert ended.returncode == 7
     assert "127.0.0.1:9" in ended.stdout + ended.stderr
-
-

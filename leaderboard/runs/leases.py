@@ -67,12 +67,11 @@ def claim(*, agent: Agent, attempt_id: int, public_key: str, host: dict[str, Any
         "job": job,
     }
     with transaction.atomic():
-        if not (
-            transitions.lease(attempt, agent=agent, until=until, **fields) or _again(attempt, agent, until, fields)
-        ):
-            raise _no("The attempt is taken or over.")
         if attempt.kind == Attempt.Kind.TRAIN:
             of_submission.start(attempt.run.submission)
+        fresh = transitions.lease(attempt, agent=agent, until=until, **fields)
+        if not fresh and not _again(attempt, agent, until, fields):
+            raise _no("The attempt is taken or over.")
     return Lease(capability, until, job)
 
 

@@ -85,8 +85,7 @@ def lease(attempt: Attempt, *, agent: Agent, until: datetime, **fields: Any) -> 
         if not Run.objects.filter(pk=attempt.run_id, state=old).update(state=new, **fresh):
             transaction.set_rollback(True)  # an attempt of a run that is elsewhere by now is not worth a host's time
             return False
-        verb = "trains" if attempt.kind == Attempt.Kind.TRAIN else "is scored"
-        _record(attempt.run, "attempt.leased", f"Run {attempt.run.index + 1} {verb}{_again(attempt)}.", attempt)
+        _record(attempt.run, "attempt.leased", _begun(attempt), attempt)
     return True
 
 
@@ -162,7 +161,7 @@ def cancel_runs(submission_id: int) -> int:
 def seal(run: Run, attempt: Attempt, *, checkpoint_sha256: str) -> bool:
     """running → sealed: the checkpoint stands, under its hash."""
     fields = {"checkpoint_sha256": checkpoint_sha256}
-    message = f"Run {run.index + 1} is sealed."
+    message = _of_several(run, "is sealed")
     return _move(run, Run.State.RUNNING, Run.State.SEALED, "run.sealed", message, attempt, fields, **fields)
 
 
@@ -175,7 +174,7 @@ def record_score(run: Run, attempt: Attempt, numbers: dict[str, Any]) -> bool:
         _record(
             run,
             "run.scored",
-            f"Run {run.index + 1} is scored.",
+            _of_several(run, "is scored"),
             attempt,
             shard=attempt.shard,
             receipt_sha256=attempt.receipt.sha256,
@@ -225,5 +224,14 @@ def _record(run: Run, kind: str, message: str, attempt: Attempt, **data: Any) ->
     )
 
 
-def _again(attempt: Attempt) -> str:
-    return f", attempt {attempt.number}" if attempt.number > 1 else ""
+def _begun(attempt: Attempt) -> str:
+    verb = "trains" if attempt.kind == Attempt.Kind.TRAIN else "is being scored"
+    if attempt.number > 1:
+        return f"Run {attempt.run.index + 1} {verb}, attempt {attempt.number}."
+    return _of_several(attempt.run, verb)
+
+
+def _of_several(run: Run, does: str) -> str:
+    """Return a sentence about one run of several; of a single run the submission's own states say it all."""
+    several = Run.objects.filter(submission_id=run.submission_id).count() > 1
+    return f"Run {run.index + 1} {does}." if several else ""

@@ -178,7 +178,7 @@ def run(job: Job, host: Host, folder: Path, cpus: tuple[int, ...], cancel: int, 
             stack.callback(server.close)
             scorer = box.start(_scorer_spec(job, host, copies, cpus, ours.fileno(), stdin, stderr))
             stack.callback(scorer.close)
-        started, meter = datetime.now(UTC), Meter(server, cpus, time.monotonic())
+        started, meter = datetime.now(UTC), Meter(server, cpus, time.monotonic(), scorer)
         emit({"event": "started"})
         scorer.go()
         server.go()
@@ -199,6 +199,9 @@ def run(job: Job, host: Host, folder: Path, cpus: tuple[int, ...], cancel: int, 
             sandbox.wait()
         log.write(session.held)
         code, detail = _judge(session, memory, log, stderr)
+        contention = meter.contention()
+        if code == "eval_timeout" and contention["lost_share"] > 1 - job.clock.minimum_lease_share:
+            code, detail = "contention", ""  # more CPU could have changed this end, and only this one
         if code == "ok" and session.result is not None:
             receipt.fields["score"] = session.result["score"]
         receipt.fields.update(
@@ -206,6 +209,7 @@ def run(job: Job, host: Host, folder: Path, cpus: tuple[int, ...], cancel: int, 
             environment=dict(server_spec.env),
             clock=facts.clock(job, None, now - meter.started, started),
             resources=facts.resources(meter),
+            contention={**contention, "minimum_lease_share": job.clock.minimum_lease_share},
             log={"sha256": log.sha256, "bytes": log.size, "truncated": log.full},
         )
     return receipt.finish(code, detail)

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from scoring.sandbox import bwrap, cgroups, syscalls
 from scoring.sandbox.prelude import Stage, become_nobody
-from scoring.sandbox.spec import SLOTS, SandboxError, Spec
+from scoring.sandbox.spec import SLOTS, Bind, SandboxError, Spec
 
 START_SECONDS = 30.0
 END_SECONDS = 10.0
@@ -144,7 +144,8 @@ def start(spec: Spec) -> Box:
         read_info, write_info = os.pipe()
         read_out, write_out = os.pipe()
         undo.callback(os.close, read_out)
-        stage = Stage(root)
+        sources = (bwrap.HARNESS, *(mount.source for mount in spec.mounts if isinstance(mount, Bind)))
+        stage = Stage(root, sources)
         args = _command(spec, group, stage, uid, {"control": theirs.fileno(), "info": write_info})
         inherit = (*args.fds, theirs.fileno(), write_info, *spec.keep_fds)
         try:

@@ -22,6 +22,7 @@ class Meter:
     box: Box
     cpus: tuple[int, ...]
     started: float
+    beside: Box | None = None  # another sandbox of ours on the same CPUs: its time is not foreign
     watch: procs.Watch = field(init=False)
     series: list[tuple[float, float, int, int]] = field(default_factory=list)  # seconds, cpu, bytes, processes
     peak_bytes: int = 0
@@ -30,6 +31,7 @@ class Meter:
     ended: float = 0.0
     _busy_at_start: float = field(init=False)
     _busy_seconds: float = 0.0
+    _beside_seconds: float = 0.0
     _cpu_at_start: float = field(init=False)
     _waited_at_start: float = field(init=False)
     _stride: int = 1
@@ -62,6 +64,10 @@ class Meter:
         self.peak_bytes = max(self.peak_bytes, memory, self.box.group.peak_memory_bytes() or 0)
         self.peak_tasks = max(self.peak_tasks, sample.threads)
         self._busy_seconds = procs.busy_seconds(self.cpus) - self._busy_at_start
+        if self.beside is not None:
+            counted = self.beside.group.cpu_seconds()
+            seen = procs.Watch(self.beside.init_pid).look().cpu_seconds if counted is None else counted
+            self._beside_seconds = max(self._beside_seconds, seen)
         self.ended = now
         self._keep((round(now - self.started, 2), round(self.cpu_seconds, 2), memory, sample.processes))
         return {"cpu_seconds": round(self.cpu_seconds, 2), "memory_bytes": memory, "processes": sample.processes}
@@ -77,7 +83,7 @@ class Meter:
     def contention(self) -> dict[str, float]:
         """Return foreign, waiting and lost shares of the lease, from the start to the last look."""
         lease = max(self.ended - self.started, 1e-9) * len(self.cpus)
-        foreign = max(self._busy_seconds - self.cpu_seconds, 0.0) / lease
+        foreign = max(self._busy_seconds - self.cpu_seconds - self._beside_seconds, 0.0) / lease
         waiting = (self.watch.waited_seconds - self._waited_at_start) / lease
         lost = min(foreign, waiting)
         return {

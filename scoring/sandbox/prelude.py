@@ -27,6 +27,8 @@ _CLONE_NEWNS = 0x00020000
 _MS_NOSUID, _MS_NODEV, _MS_BIND, _MS_REC, _MS_PRIVATE = 2, 4, 4096, 16384, 1 << 18
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
 _STAGES = ("/mnt", "/media", "/srv", "/opt")
+# Readable by everybody on any distribution, so they need no stage.
+_SYSTEM = ("/usr", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin")
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -49,24 +51,30 @@ def die_with_parent(parent: int) -> None:
         os._exit(1)
 
 
+def choose_stage(avoid: tuple[Path, ...]) -> str:
+    """Return an existing folder of the system below which none of `avoid` lies; SandboxError when there is none."""
+    for name in _STAGES:
+        if os.path.isdir(name) and not any(path.is_relative_to(name) for path in avoid):
+            return name
+    raise SandboxError("no empty folder for the stage: mkdir -p /mnt, and keep the project elsewhere")
+
+
 @dataclass
 class Stage:
     """Maps host paths to where the nobody can reach them; filled in the child, planned in the parent."""
 
     root: bool
+    avoid: tuple[Path, ...] = ()  # the stage covers its folder, so no source may lie below it
     folder: str = ""
     _sources: dict[Path, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.root:
-            found = next((name for name in _STAGES if os.path.isdir(name)), None)
-            if found is None:
-                raise SandboxError("none of /mnt, /media, /srv, /opt exists: mkdir /mnt")
-            self.folder = found
+            self.folder = choose_stage(self.avoid)
 
     def __call__(self, source: Path) -> str:
         """Return the path to give to bubblewrap for `source`; system files go as they are."""
-        if not self.root or source.is_relative_to("/usr") or source.is_relative_to("/dev") or len(source.parts) <= 2:
+        if not self.root or any(source.is_relative_to(place) for place in _SYSTEM):
             return str(source)
         return self._sources.setdefault(source, f"{self.folder}/{len(self._sources)}")
 

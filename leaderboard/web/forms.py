@@ -13,7 +13,7 @@ FIELD_OF = {"bad_launch": "launch", "bad_note": "note", "too_large": "script", "
 class UploadForm(forms.Form):
     """A script, as a file or pasted, with its launch command and method note."""
 
-    script = forms.FileField(label="Script", required=False, allow_empty_file=True)
+    script = forms.FileField(label="Script: choose a file, or drop it here", required=False, allow_empty_file=True)
     text = forms.CharField(label="or paste it", required=False, strip=False)
     launch = forms.CharField(label="Launch command", required=False)
     note = forms.CharField(label="Method note", required=False, help_text="One line, shown on the board.")

@@ -55,7 +55,7 @@ def live(request: HttpRequest, pk: int) -> HttpResponse:
     if access.log:
         parts.append(_elsewhere("history", render_to_string("web/submission/history.html", context, request)))
     if request.GET.get("was") != submission.state:
-        said = render_to_string("web/submission/said.html", context)
+        said = render_to_string("web/submission/said.html", context, request)
         parts.append(_elsewhere("said", said))
     if request.GET.get("report") != context["report_tag"]:
         audit = render_to_string("web/submission/audit.html", context, request)

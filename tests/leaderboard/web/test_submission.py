@@ -73,7 +73,7 @@ def test_findings_appear_by_asking_and_then_the_page_is_at_rest():
     assert parts.faults == []
     swapped = [attrs["id"] for attrs in parts.of("div") if attrs.get("hx-swap-oob") == "innerHTML"]
     assert swapped == ["history", "said", "audit"]
-    assert "v1 is rejected." in text(answer)
+    assert "v1: rejected." in text(answer)
     assert "K101 env-read" in text(answer)
     assert asks(answer) == []
 

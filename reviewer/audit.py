@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import libcst as cst
 
 from reviewer import gate
-from reviewer.engine import Span
+from reviewer.places import Span
 from reviewer.policy import Policy
 from reviewer.report import Finding, Knob, Report, Severity, milder
 from reviewer.rules import load
@@ -22,10 +22,11 @@ _RECURSION = 20_000  # chains of 500 operators are legal, and each takes a few f
 def audit(text: str, digest: str, policy: Policy) -> Report:
     """Judge a text that has passed the gate's byte checks."""
     sys.setrecursionlimit(max(_RECURSION, sys.getrecursionlimit()))
-    if refused := gate.check_syntax(text):
-        return Report.of(script_sha256=digest, findings=[refused])
+    compiled = gate.compile_text(text)
+    if isinstance(compiled, Finding):
+        return Report.of(script_sha256=digest, findings=[compiled])
     try:
-        script = Script(text, policy)
+        script = Script(text, policy, compiled)
     except cst.ParserSyntaxError as error:
         message = f"The audit cannot read line {error.raw_line}, although Python can.\nWrite it more plainly."
         return Report.of(script_sha256=digest, findings=[gate.refusal("G011", message, error.raw_line)])

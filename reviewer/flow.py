@@ -14,8 +14,8 @@ from typing import Any
 
 import libcst as cst
 
-from reviewer.engine import children
 from reviewer.fold import names_in
+from reviewer.nodes import children
 from reviewer.scope import Binding, dotted, parameters
 from reviewer.script import Script
 from reviewer.terms import Terms

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import libcst as cst
 
-from reviewer.engine import children
+from reviewer.nodes import children
 
 UNKNOWN: Final = object()
 _MAX_TEXT = 20_000

@@ -8,6 +8,7 @@ control character and no lookalike letter can make the interpreter read somethin
 
 from __future__ import annotations
 
+import ast
 import re
 import warnings
 
@@ -77,12 +78,13 @@ def check(data: bytes, max_bytes: int) -> Finding | None:
     return _cookie(data) or _characters(text) or _shape(text)
 
 
-def check_syntax(text: str) -> Finding | None:
-    """Compile, never run, and return why the sandbox's Python cannot read the text. For the limited process only."""
+def compile_text(text: str) -> ast.Module | Finding:
+    """Compile, never run: return the compiler's tree, or why Python cannot read the text. For the limited process."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            compile(text, "train.py", "exec", dont_inherit=True)
+            tree = ast.parse(text, "train.py")
+            compile(tree, "train.py", "exec", dont_inherit=True)
     except SyntaxError as error:
         line = error.lineno or 1
         reason = str(error.msg or "invalid syntax")
@@ -93,7 +95,7 @@ def check_syntax(text: str) -> Finding | None:
         )
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
         return refusal("G011", f"Python cannot read the file: {error or type(error).__name__}.\nMake it run first.")
-    return None
+    return tree
 
 
 def _cookie(data: bytes) -> Finding | None:
@@ -114,13 +116,7 @@ def _characters(text: str) -> Finding | None:
     if match := _HIDDEN.search(text):
         what = f"U+{ord(match[0]):04X}, which makes people read another text than Python runs"
         return _at(text, match.start(), "G006", f"There is {what}.\nWrite it as an escape, \\u{ord(match[0]):04x}.")
-    end = 0
-    for token in _TOKEN.finditer(text):
-        if token.lastgroup in ("skip", "text"):
-            if found := _foreign(text, end, token.start()):
-                return found
-            end = token.end()
-    return _foreign(text, end, len(text))
+    return None
 
 
 def _foreign(text: str, start: int, end: int) -> Finding | None:
@@ -148,8 +144,13 @@ def _shape(text: str) -> Finding | None:
 def _nesting(text: str) -> Finding | None:
     chains = [0]  # operators so far in the expression at each open bracket
     elifs = 0
+    end = 0 if not text.isascii() else -1  # where the last string or comment ended
     for token in _TOKEN.finditer(text):
         kind = token.lastgroup
+        if end >= 0 and kind in ("skip", "text"):
+            if found := _foreign(text, end, token.start()):
+                return found
+            end = token.end()
         if kind == "open":
             chains[-1] += 1  # a call or an index is a link of its chain, too
             chains.append(0)
@@ -166,7 +167,7 @@ def _nesting(text: str) -> Finding | None:
             chains[-1] = 0
         if chains[-1] > MAX_CHAIN or elifs > MAX_CHAIN:
             return _at(text, token.start(), "G010", f"More than {MAX_CHAIN} operators in one chain.\nSplit it up.")
-    return None
+    return _foreign(text, end, len(text)) if end >= 0 else None
 
 
 def _at(text: str, offset: int, code: str, message: str) -> Finding:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -101,6 +101,16 @@ class Scopes:
         while scope is not None and not isinstance(scope.node, Function):
             scope = scope.parent if isinstance(scope.node, _COMPREHENSIONS) else None
         return scope.node if scope is not None and isinstance(scope.node, Function) else None
+
+    def all(self) -> Iterable[Scope]:
+        """Return every scope that has been met."""
+        return self._scopes.values()
+
+    def everything(self) -> Iterator[tuple[str, list[Binding]]]:
+        """Yield every name of every scope and every attribute, with what is bound to it there."""
+        for scope in list(self._scopes.values()):
+            yield from list(scope.names.items())
+        yield from list(self.members.items())
 
     def _declare(self) -> None:
         for node in self.tree.both(cst.Global, cst.Nonlocal):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
 class Script:
     """One text under one policy. Raises libcst.ParserSyntaxError if libcst cannot read the text."""
 
-    def __init__(self, text: str, policy: Policy) -> None:
+    def __init__(self, text: str, policy: Policy, compiled: ast.Module | None = None) -> None:
         self.text = text
         self.policy = policy
-        self.tree = Tree(text)
+        self.tree = Tree(text, compiled)
         self.values = Values(self.tree)
         self.scopes = self.values.scopes
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 import libcst as cst
@@ -34,6 +34,9 @@ class Terms:
     def __init__(self) -> None:
         self._numbers: dict[Term, int] = {}
         self._terms: list[Term] = []
+        self._loud: list[bool] = []  # is there noise or rounding in it?
+        self._data: list[bool] = []  # is it made of a function's input, not only of settings and weights?
+        self._depth: list[int] = []
         self.origin: list[cst.CSTNode | None] = []
         self._plain: dict[tuple[int, bool], int] = {}
         self.trained: set[int] = set()  # every term in what the training path computes
@@ -46,6 +49,10 @@ class Terms:
         if number is None:
             number = self._numbers[term] = len(self._terms)
             self._terms.append(term)
+            name, parts = str(term[0]), [p for p in term[1:] if isinstance(p, int)]
+            self._loud.append(bool(NOISE.search(name)) or any(self._loud[p] for p in parts))
+            self._data.append((name[0] == "#" and name != "#self") or any(self._data[p] for p in parts))
+            self._depth.append(1 + max((self._depth[p] for p in parts), default=0))
             self.origin.append(node)
         return number
 
@@ -74,10 +81,6 @@ class Terms:
                 todo.extend(self.parts(one))
         return seen
 
-    def names(self, number: int) -> Iterator[str]:
-        """Yield the operator names in a term."""
-        return (str(self._terms[n][0]) for n in self.below(number))
-
     def plain(self, number: int, training: bool) -> int:
         """Return the term without what does not change the model's answer."""
         key = (number, training)
@@ -94,11 +97,11 @@ class Terms:
             positional = list(itertools.takewhile(lambda p: isinstance(p, int), term[1:]))
             return self.plain(self.called(positional[0], positional[1:]), training)
         if _SAME.search(name) or name == "slice":
-            return self.plain(next((p for p in parts if self._is_data(p)), parts[0]), training)
+            return self.plain(next((p for p in parts if self._data[p]), parts[0]), training)
         strip = training or number in self.trained  # noise of both paths is no difference; of evaluation alone, it is
         if strip and name == "phi" and len(parts) == 3:
             for noisy, calm in ((parts[1], parts[2]), (parts[2], parts[1])):
-                if calm in self.below(noisy) and self._is_noise(noisy):
+                if self._is_noise(noisy) and calm in self.below(noisy):
                     return self.plain(calm, training)
         if strip and name == "op Add":
             loud = [p for p in parts if self._is_noise(p)]
@@ -113,8 +116,7 @@ class Terms:
         return self.make((term[0], *new), self.origin[number])
 
     def _is_noise(self, number: int) -> bool:
-        name = str(self._terms[number][0])
-        return name == ".detach" or any(NOISE.search(n) for n in self.names(number))
+        return self._terms[number][0] == ".detach" or self._loud[number]
 
     def called(self, function: int, args: Sequence[int | str], node: cst.CSTNode | None = None) -> int:
         """Return the term of a call of something that is itself a term."""
@@ -130,9 +132,5 @@ class Terms:
             name, parts = str(self._terms[number][0]), self.parts(number)
             if not parts or not ELEMENTWISE.search(name):
                 break
-            number = max(parts, key=lambda p: (self._is_data(p), len(self.below(p))))
+            number = max(parts, key=lambda p: (self._data[p], self._depth[p]))
         return number
-
-    def _is_data(self, number: int) -> bool:
-        """Tell whether a term is made of a function's input, not only of settings and weights."""
-        return any(n.startswith("#") and n != "#self" for n in self.names(number))

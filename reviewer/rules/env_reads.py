@@ -22,7 +22,10 @@ _WRITES = frozenset(f"{ENVIRON}.{m}" for m in ("update", "clear", "__setitem__",
 }
 _METHODS = _KEYED | _WRITES
 _MEMBER = f"{ENVIRON}."
-_CANDIDATES = (cst.Name, cst.Attribute, cst.Subscript, cst.Call, cst.NamedExpr)
+_OWN_NAMES = frozenset({"environ", "environb", "getenv", "getenvb", "putenv", "unsetenv"})
+_METHOD_NAMES = frozenset(m.rsplit(".", 1)[1] for m in _METHODS) | {"items", "keys", "values", "copy", "popitem", "__iter__"}
+_HANDING_OUT = frozenset({"getattr", "partial", "copy", "__import__", "import_module", "vars", "globals", "locals"})
+_WAYS = frozenset({"sys.modules", "functools.partial", "operator.attrgetter", "importlib.import_module"})
 _HOPS = 12
 
 
@@ -41,13 +44,52 @@ def find_reads(script: Script) -> Iterator[Read]:
     """Yield every use of the environment; a read in a helper is yielded at the helper's calls."""
     if not any(_may_matter(script)):
         return
-    for cls in _CANDIDATES:
-        for node in script.tree.of(cls):
-            values = script.values.of(node)
-            if any(isinstance(v, Ref) and v.path == ENVIRON for v in values):
-                yield from _used(script, node)
-            if any(isinstance(v, Ref) and (v.path in _METHODS or _is_member(v.path)) for v in values):
-                yield from _method(script, node)
+    for node in _candidates(script):
+        values = script.values.of(node)
+        if any(isinstance(v, Ref) and v.path == ENVIRON for v in values):
+            yield from _used(script, node)
+        if any(isinstance(v, Ref) and (v.path in _METHODS or _is_member(v.path)) for v in values):
+            yield from _method(script, node)
+
+
+def _candidates(script: Script) -> Iterator[cst.CSTNode]:
+    """Yield the expressions that can stand for the environment; resolving all of them would cost too much.
+
+    A name or member can if anything that is bound to it anywhere does; a call can if it calls such a name, or one of
+    the few functions that hand out parts of a module.
+    """
+    tree, suspects = script.tree, _suspects(script)
+    starred = any(scope.stars for scope in script.scopes.all())
+    yield from (n for n in tree.of(cst.Name) if n.value in suspects or (starred and n.value in _OWN_NAMES))
+    known = suspects | _OWN_NAMES | _METHOD_NAMES
+    yield from (a for a in tree.of(cst.Attribute) if a.attr.value in known)
+    for call in tree.of(cst.Call):
+        name = getattr(getattr(call.func, "attr", call.func), "value", None)
+        if not isinstance(name, str) or name in suspects or name in _HANDING_OUT:
+            yield call
+    for subscript in tree.of(cst.Subscript):
+        base = subscript.value
+        name = getattr(getattr(base, "attr", base), "value", None)
+        if not isinstance(name, str) or name in suspects or name in ("__dict__", "modules", "__builtins__"):
+            yield subscript
+    yield from tree.of(cst.NamedExpr)
+
+
+def _suspects(script: Script) -> set[str]:
+    """Return the names that stand for the environment, for a way to it, or for a function that hands it out."""
+    found = set()
+    for name, bindings in script.scopes.everything():
+        for value in script.values.bound(bindings):
+            if isinstance(value, Ref):
+                suspicious = value.path.startswith((ENVIRON, "os.getenv", "os.putenv", "os.unsetenv", "builtins."))
+                suspicious = suspicious or value.path in _WAYS or value.path.endswith("__dict__")
+            else:
+                returned = script.scopes.returns.get(id(value.node), ())
+                suspicious = any(p.startswith(ENVIRON) for r in returned for p in script.values.paths(r))
+            if suspicious:
+                found.add(name)
+                break
+    return found
 
 
 def _is_member(path: str) -> bool:

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.engine import children
 from reviewer.fold import UNKNOWN
+from reviewer.nodes import children
 from reviewer.report import Severity
 from reviewer.rules.base import Found, Rule
 from reviewer.script import Script

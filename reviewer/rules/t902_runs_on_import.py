@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.engine import children
+from reviewer.nodes import children
 from reviewer.rules.base import Found, Rule
 from reviewer.script import Script
 from reviewer.values import Own

@@ -24,11 +24,10 @@ from leaderboard.submissions import transitions
 from leaderboard.submissions.models import Submission
 from leaderboard.submissions.services import receive
 from scoring import receipt as receipts
-from tests.leaderboard.cast import SCRIPT, make_competition
+from tests.leaderboard.cast import SCRIPT
 
 CHECKPOINT = "9" * 64
 BYTES = 150_000
-contest = make_competition
 
 
 def take(queue: str) -> Iterator[tuple[str, list[Any]]]:

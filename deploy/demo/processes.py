@@ -72,6 +72,8 @@ class Processes:
         if self._supervisor is not None and self._supervisor.poll() is None:
             self._supervisor.send_signal(signal.SIGTERM)
             self._supervisor.wait()
+        if self._lock is not None:
+            self._lock.close()
         if self._short:
             shutil.rmtree(self._short, ignore_errors=True)
 

@@ -56,9 +56,9 @@ def _ranked(submission: Submission, url: str) -> Outcome:
     row = submission.standing or {}
     event = {"event": "ranked", "submission": submission.id}
     event |= {key: row.get(key) for key in ("rank", "bpb", "n", "ci_low", "ci_high")}
-    if row:
-        score = bpb_text(row, digits(row.get("rounding")))
-        sentence = f"{state_word('ranked')} {row['rank']}: {score} bits per byte, lower is better"
+    if not row:
+        sentence = f"{state_word('ranked')}: its place is on the board"
     else:
-        sentence = f"{state_word('ranked')}: the board shows another version of your team, which stands better"
+        sentence = f"{state_word('ranked')} {row['rank']}: {bpb_text(row, digits(row.get('rounding')))} bits per byte"
+        sentence += ", lower is better" if row.get("stands", True) else "; your team stands with a better version"
     return Outcome(Exit.OK, {**event, "url": url}, f"{sentence}\n{one_line(url)}")

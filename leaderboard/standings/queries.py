@@ -5,13 +5,13 @@ rounded to the phase's step, interval and spread with it: an exact number would 
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
 from typing import Any
 
-from django.db.models import Count, F, FloatField, IntegerField, OuterRef, Subquery, Sum, Window
+from django.db.models import Count, F, FloatField, IntegerField, OuterRef, QuerySet, Subquery, Sum, Window
 from django.db.models.functions import Cast, Coalesce, Length, RowNumber
 from django.utils import timezone
 
@@ -75,7 +75,7 @@ def board(phase: Phase, *, at: datetime | None = None) -> Board:
     """Return the public board of a phase as of `at` (default now), in one query."""
     as_of = at or timezone.now()
     rules = phase.rules
-    found = _best_of_each_team(phase, as_of)
+    found = _entries(phase, as_of)
     return Board(
         competition=phase.competition.slug,
         phase=phase.slug,
@@ -83,22 +83,31 @@ def board(phase: Phase, *, at: datetime | None = None) -> Board:
         rounding=rules.rounding,
         digits=digits_of(rules.rounding),
         advance=rules.advance,
-        rows=[_row(rank, entry, phase) for rank, entry in enumerate(found, start=1)],
+        rows=[_row(rank, entry, phase) for rank, entry in enumerate(found.filter(place_in_team=1), start=1)],
     )
 
 
-def row_of(submission: Submission) -> Row | None:
-    """Return the row of the board that shows this version; None where its team stands with another, or not yet."""
+def row_of(submission: Submission) -> tuple[Row, bool] | None:
+    """Return a ranked version's own numbers under its team's rank, and whether it is the one its team stands with."""
     if submission.state != State.RANKED:
         return None
-    rows = board(submission.phase).rows
-    return next((row for row in rows if row.submission == submission.pk), None)
+    rank = 0
+    for entry in _entries(submission.phase, timezone.now()):
+        rank += entry["place_in_team"] == 1
+        if entry["team"] == submission.team_id and entry["place_in_team"] == 1:
+            team_rank = rank  # a team's best comes before its others
+        if entry["pk"] == submission.pk:
+            return _row(team_rank, entry, submission.phase), entry["place_in_team"] == 1
+    return None
 
 
 def submission_json(user: Viewer, submission: Submission) -> dict[str, Any]:
     """Return a submission as `user` may see it, with its standing: what page and API show."""
-    row = row_of(submission)
-    standing = {**row.to_json(), "rounding": submission.phase.rules.rounding} if row else None
+    found = row_of(submission)
+    standing = None
+    if found:
+        row, stands = found
+        standing = {**row.to_json(), "rounding": submission.phase.rules.rounding, "stands": stands}
     return without_standing(user, submission, standing=standing)
 
 
@@ -115,10 +124,10 @@ def rounded(value: float, step: float, *, up: bool = False) -> float:
     return float(whole * unit)
 
 
-def _best_of_each_team(phase: Phase, at: datetime) -> Iterable[Mapping[str, Any]]:
-    """Return the ranked entries in order, each team once, each with the sums behind the phase's pooled spread.
+def _entries(phase: Phase, at: datetime) -> "QuerySet[Submission, dict[str, Any]]":
+    """Return all ranked entries in order, each with its place in its team and the sums behind the pooled spread.
 
-    Windows are computed over all ranked entries before the filter on them drops the lesser ones.
+    Windows are computed over all of them before a filter on `place_in_team` drops the lesser ones.
     """
     sent = Submission.objects.filter(phase=phase, team=OuterRef("team"), created__lte=at)
     tried = sent.order_by().values("team").annotate(count=Count("pk")).values("count")
@@ -136,10 +145,11 @@ def _best_of_each_team(phase: Phase, at: datetime) -> Iterable[Mapping[str, Any]
             used=Subquery(charged, output_field=FloatField()),
             tried=Subquery(tried, output_field=IntegerField()),
         )
-        .filter(place_in_team=1)
         .order_by("mean_bpb", "source_bytes", "created", "pk")
         .values(
             "pk",
+            "team",
+            "place_in_team",
             "team__name",
             "version",
             "mean_bpb",

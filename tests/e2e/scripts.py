@@ -4,7 +4,7 @@ BIGRAM = '''"""Counts of token pairs as logits: learns in a blink."""
 
 import torch
 
-from prepare import TOKENIZER_VOCAB_SIZE, Tokenizer, make_dataloader, record_step_boundary
+from prepare import TOKENIZER_VOCAB_SIZE, ensure_tokenizer, make_dataloader, record_step_boundary
 
 
 class Bigram(torch.nn.Module):
@@ -24,7 +24,7 @@ def load_for_eval(checkpoint_path: str, device: torch.device) -> torch.nn.Module
 
 def train() -> Bigram:
     model = Bigram()
-    batches = make_dataloader(Tokenizer(), 8, 256, "train", torch.device("cpu"))
+    batches = make_dataloader(ensure_tokenizer(), 8, 256, "train", torch.device("cpu"))
     for step in range(STEPS):
         inputs, targets, _ = next(batches)
         with torch.no_grad():
@@ -69,7 +69,7 @@ EATS_MEMORY = _main('hoard = []\nwhile True:\n    hoard.append(bytearray(b"x" * 
 # name: (script, code of the end, a part of the sentence that the competitor reads)
 BAD_ENDS = {
     "crash": (CRASHES, "crash", "the learning rate exploded"),
-    "hang": (HANGS, "no_checkpoint", "out/final.pt"),
+    "hang": (HANGS, "over_budget", "out/final.pt"),
     "a gigabyte of log": (PRINTS_A_GIGABYTE, "log_limit", "log"),
     "ten gigabytes of output": (WRITES_TEN_GIGABYTES, "output_limit", "out"),
     "no checkpoint": (LEAVES_NOTHING, "no_checkpoint", "out/final.pt"),

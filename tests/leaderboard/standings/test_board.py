@@ -93,10 +93,19 @@ def test_one_run_borrows_the_phases_pooled_spread_with_its_degrees_of_freedom():
     ranked(phase, ada, 2.100, 2.110)  # not the team's best, and still part of the pool
     ranked(phase, bob, 2.200, 2.240)
     one = ranked(phase, cleo, 2.0)
-    row = row_of(one)
+    row, _ = row_of(one)
     pooled = ((2 * 0.01**2 + 0.00005 + 0.0008) / 4) ** 0.5
     assert (row.ci_pooled, row.ci_df) == (True, 4)
     assert row.ci_high - row.bpb == pytest.approx(t.ppf(0.975, 4) * pooled, abs=0.001)
+
+
+def test_a_lesser_version_has_its_own_numbers_under_its_teams_rank():
+    phase = make_competition(runs=1).phases.get()
+    ada, bob = people(2)
+    ranked(phase, ada, 2.0)
+    best, lesser = ranked(phase, bob, 2.1), ranked(phase, bob, 2.3)
+    assert [row_of(one)[1] for one in (best, lesser)] == [True, False]
+    assert [(row_of(one)[0].rank, row_of(one)[0].bpb) for one in (best, lesser)] == [(2, 2.1), (2, 2.3)]
 
 
 @pytest.mark.parametrize("values", [(2.0,), (2.0, 2.0)], ids=["no degrees of freedom", "no spread"])
@@ -153,11 +162,12 @@ def test_json_csv_and_submission_agree_to_the_last_digit():
         )
 
 
-def test_a_version_that_does_not_stand_has_no_standing(phase):
+def test_a_version_that_does_not_stand_says_so_beside_its_own_numbers(phase):
     ada = make_user()
     lesser = ranked(phase, ada, 2.5)
     ranked(phase, ada, 2.1)
-    assert submission_json(ada, lesser)["standing"] is None
+    standing = submission_json(ada, lesser)["standing"]
+    assert (standing["bpb"], standing["rank"], standing["stands"]) == (2.5, 1, False)
 
 
 @pytest.mark.parametrize(

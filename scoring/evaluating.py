@@ -20,7 +20,7 @@ from typing import Any
 
 from scoring import facts, inputs, outcomes, training
 from scoring.job import Host, Job
-from scoring.sandbox import box, interpreter
+from scoring.sandbox import box, interpreter, runfolder
 from scoring.sandbox.bwrap import HARNESS_INSIDE
 from scoring.sandbox.logfile import LogFile
 from scoring.sandbox.meter import Meter
@@ -39,7 +39,7 @@ _SLACK_SECONDS = 120.0  # on top of the scorer's own two timeouts; beyond it the
 def _server_spec(job: Job, copies: inputs.Inputs, cpus: tuple[int, ...], channel: int) -> Spec:
     server = f"{HARNESS_INSIDE}/model_server.py"
     return Spec(
-        name=f"{job.run_id}.{job.attempt_id}.server",
+        name=runfolder.sandbox_name(copies.folder.parent, "server"),
         slot="server",
         argv=(interpreter.PYTHON, server, str(channel), f"/work/{job.checkpoint}"),
         mounts=(*interpreter.mounts(), *copies.mounts),
@@ -79,7 +79,7 @@ def _scorer_spec(
         os.chown(target, SLOTS["scorer"], SLOTS["scorer"])
     target.chmod(0o400)
     return Spec(
-        name=f"{job.run_id}.{job.attempt_id}.scorer",
+        name=runfolder.sandbox_name(copies.folder.parent, "scorer"),
         slot="scorer",
         argv=(interpreter.PYTHON, "-m", "scoring.scorer", "score"),
         mounts=(

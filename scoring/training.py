@@ -9,7 +9,7 @@ from typing import Any
 
 from scoring import facts, inputs
 from scoring.job import Host, Job
-from scoring.sandbox import box, interpreter, seal
+from scoring.sandbox import box, interpreter, runfolder, seal
 from scoring.sandbox.bwrap import HARNESS_INSIDE
 from scoring.sandbox.clock import RunClock
 from scoring.sandbox.logfile import LogFile
@@ -45,7 +45,7 @@ def _argv(job: Job) -> tuple[str, ...]:
 
 def _spec(job: Job, copies: inputs.Inputs, cpus: tuple[int, ...]) -> Spec:
     return Spec(
-        name=f"{job.run_id}.{job.attempt_id}.train",
+        name=runfolder.sandbox_name(copies.folder.parent, "train"),
         slot="trainer",
         argv=_argv(job),
         mounts=(*interpreter.mounts(), *copies.mounts),

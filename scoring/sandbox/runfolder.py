@@ -7,6 +7,7 @@ runner left; `sweep` removes the latter.
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import re
 from collections.abc import Iterator
@@ -25,6 +26,12 @@ def folder_name(run_id: str, attempt_id: str) -> str:
         if not _ID.fullmatch(part):
             raise ValueError(f"not an id: {part!r}")
     return f"{run_id}.{attempt_id}"
+
+
+def sandbox_name(folder: Path, part: str) -> str:
+    """Return the name of a sandbox of the run in `folder`; two state folders on one host never share one."""
+    home = hashlib.sha256(str(folder.parent).encode()).hexdigest()[:8]
+    return f"{folder.name}.{home}.{part}"
 
 
 def _lock(path: Path) -> int | None:
@@ -78,7 +85,7 @@ def sweep(runs_dir: Path) -> list[str]:
         try:
             remove_tree(runs_dir / name)
             for part in ("train", "server", "scorer"):
-                cgroups.sweep(f"{name}.{part}")
+                cgroups.sweep(sandbox_name(runs_dir / name, part))
             lock_path.unlink(missing_ok=True)
             swept.append(name)
         finally:

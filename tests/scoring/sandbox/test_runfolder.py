@@ -47,6 +47,12 @@ def test_one_attempt_runs_once_at_a_time(tmp_path: Path) -> None:
         pass
 
 
+def test_two_state_folders_never_share_a_sandboxs_name(tmp_path: Path) -> None:
+    names = {runfolder.sandbox_name(tmp_path / home / "r001.a001", "train") for home in ("a", "b")}
+    assert len(names) == 2
+    assert all(name.startswith("r001.a001.") for name in names)
+
+
 def test_the_sweep_takes_what_the_dead_left_and_leaves_the_living(tmp_path: Path) -> None:
     (tmp_path / "r001.a001").mkdir()
     (tmp_path / ".r001.a001.lock").touch()

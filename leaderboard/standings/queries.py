@@ -124,7 +124,7 @@ def rounded(value: float, step: float, *, up: bool = False) -> float:
     return float(whole * unit)
 
 
-def _entries(phase: Phase, at: datetime) -> "QuerySet[Submission, dict[str, Any]]":
+def _entries(phase: Phase, at: datetime) -> "QuerySet[Any, Any]":
     """Return all ranked entries in order, each with its place in its team and the sums behind the pooled spread.
 
     Windows are computed over all of them before a filter on `place_in_team` drops the lesser ones.

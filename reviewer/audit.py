@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 
 import libcst as cst
 
@@ -89,7 +90,7 @@ def _capped(findings: Iterable[Finding]) -> list[Finding]:
         return ranked
     rest = len(ranked) - MOST_FINDINGS
     note = gate.refusal("G015", f"{rest} more findings are not shown.\nRepair these first, then check again.")
-    return [*ranked[:MOST_FINDINGS], note]
+    return [*ranked[:MOST_FINDINGS], replace(note, severity="info")]  # the worst are shown, so they decide
 
 
 class _Inherited:

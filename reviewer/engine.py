@@ -21,6 +21,9 @@ from reviewer.places import Places, Span
 N = TypeVar("N", bound=cst.CSTNode)
 M = TypeVar("M", bound=cst.CSTNode)
 
+_NOT_NODES = frozenset({type(None), str, bool, cst.MaybeSentinel})
+
+
 class Tree:
     """A parsed script: its nodes by class, their parents, and, on demand, their places."""
 
@@ -54,7 +57,7 @@ class Tree:
                     for child in value:
                         parents[id(child)] = node
                     stack.extend(value[::-1])
-                elif isinstance(value, cst.CSTNode):
+                elif kind not in _NOT_NODES and isinstance(value, cst.CSTNode):
                     parents[id(value)] = node
                     stack.append(value)
 

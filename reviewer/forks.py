@@ -21,7 +21,19 @@ from reviewer.script import Script
 from reviewer.terms import Terms
 
 _ASKING = frozenset(
-    ["training", "is_grad_enabled", "is_inference_mode_enabled", "__name__", "argv", "exists", "isfile", "isdir", "is_file", "is_dir", "lexists"]
+    [
+        "training",
+        "is_grad_enabled",
+        "is_inference_mode_enabled",
+        "__name__",
+        "argv",
+        "exists",
+        "isfile",
+        "isdir",
+        "is_file",
+        "is_dir",
+        "lexists",
+    ]
 )
 _MOST_QUESTIONS = 24
 

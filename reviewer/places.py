@@ -74,9 +74,9 @@ class Places:
     def _statement(self, node: Any, compiled: ast.stmt, found: dict[int, Span], is_elif: bool = False) -> None:
         header = node
         if isinstance(node, cst.BaseCompoundStatement):
-            for body, inner in _blocks(node, compiled):
-                if id(body) in self._towards:
-                    self._block(body.body, inner, found)
+            for block, inner in _blocks(node, compiled):
+                if id(block) in self._towards:
+                    self._block(block.body, inner, found)
             if isinstance(node, cst.If) and isinstance(node.orelse, cst.If) and id(node.orelse) in self._towards:
                 if not isinstance(compiled, ast.If) or len(compiled.orelse) != 1:
                     raise _Disagree
@@ -122,7 +122,8 @@ def _blocks(node: Any, compiled: Any) -> Iterator[tuple[Any, Sequence[ast.stmt]]
         return
     yield node.body, compiled.body
     if isinstance(node, cst.Try | cst.TryStar):
-        yield from ((h.body, k.body) for h, k in zip(node.handlers, compiled.handlers, strict=False))
+        handlers: Any = node.handlers
+        yield from ((h.body, k.body) for h, k in zip(handlers, compiled.handlers, strict=False))
         if node.finalbody is not None:
             yield node.finalbody.body, compiled.finalbody
     orelse = getattr(node, "orelse", None)

@@ -23,8 +23,8 @@ _SAME = re.compile(
 _CHECKPOINT = re.compile(r"(^|[._])checkpoint$")
 NOISE = re.compile(r"rand|noise|normal_$|bernoulli|quant|(^|[._])ste($|_)|straight|stochastic|round|perturb")
 ELEMENTWISE = re.compile(
-    r"^op (Add|Subtract|Multiply|Divide|Power|Minus|MatrixScale)$|(^|[._])(tanh|sigmoid|clamp|clip|mul|div|add|sub|softcap|exp|log"
-    r"|log_softmax|softmax|pow|where|masked_fill|lerp|addcmul|relu|scale|temperature|bias|cap)_?$"
+    r"^op (Add|Subtract|Multiply|Divide|Power|Minus)$"
+    r"|(^|[._])(tanh|sigmoid|clamp|clip|mul|div|add|sub|softcap|exp|log|log_softmax|softmax|pow|where|masked_fill|lerp|addcmul|relu|scale|temperature|bias|cap)_?$"
 )
 
 
@@ -97,7 +97,9 @@ class Terms:
             positional = list(itertools.takewhile(lambda p: isinstance(p, int), term[1:]))
             return self.plain(self.called(positional[0], positional[1:]), training)
         if _SAME.search(name) or name == "slice":
-            return self.plain(next((p for p in parts if self._data[p]), parts[0]), training)
+            # `self.drop(x)` names the module first, `x.to(y.dtype)` the value.
+            first = next((p for p in parts if self._data[p]), parts[0]) if "drop" in name else parts[0]
+            return self.plain(first, training)
         strip = training or number in self.trained  # noise of both paths is no difference; of evaluation alone, it is
         if strip and name == "phi" and len(parts) == 3:
             for noisy, calm in ((parts[1], parts[2]), (parts[2], parts[1])):
@@ -108,7 +110,7 @@ class Terms:
             if len(loud) == 1 and len(parts) == 2:
                 return self.plain(next(p for p in parts if p != loud[0]), training)
         if strip and name != "phi" and not name.startswith("op ") and NOISE.search(name):
-            inner = [p for p in parts if self.parts(p) or not str(self._terms[p][0]).startswith(("'", "#"))]
+            inner = [p for p in parts if self.parts(p)] or [p for p in parts if self._data[p]]
             return self.plain(inner[0], training) if inner else number
         new = tuple(self.plain(p, training) if isinstance(p, int) else p for p in term[1:])
         if name == "phi" and new[1] == new[2]:

@@ -13,11 +13,63 @@ from reviewer.script import Script
 
 # Importing one of these says that the script means to talk to something.
 _MODULES = frozenset(
-    ["aiohttp", "asyncssh", "boto3", "botocore", "comet_ml", "fabric", "ftplib", "gdown", "grpc", "http.client", "http.server", "httpx", "huggingface_hub", "imaplib", "mlflow", "neptune", "nntplib", "paramiko", "poplib", "pycurl", "redis", "requests", "s3fs", "smtplib", "socket", "socketserver", "ssl", "swanlab", "telnetlib", "urllib.request", "urllib2", "urllib3", "wandb", "websocket", "websockets", "wget", "xmlrpc.client", "xmlrpc.server", "zmq"]
+    [
+        "aiohttp",
+        "asyncssh",
+        "boto3",
+        "botocore",
+        "comet_ml",
+        "fabric",
+        "ftplib",
+        "gdown",
+        "grpc",
+        "http.client",
+        "http.server",
+        "httpx",
+        "huggingface_hub",
+        "imaplib",
+        "mlflow",
+        "neptune",
+        "nntplib",
+        "paramiko",
+        "poplib",
+        "pycurl",
+        "redis",
+        "requests",
+        "s3fs",
+        "smtplib",
+        "socket",
+        "socketserver",
+        "ssl",
+        "swanlab",
+        "telnetlib",
+        "urllib.request",
+        "urllib2",
+        "urllib3",
+        "wandb",
+        "websocket",
+        "websockets",
+        "wget",
+        "xmlrpc.client",
+        "xmlrpc.server",
+        "zmq",
+    ]
 )
 # These modules have other uses; the single functions reach out.
 _FUNCTIONS = frozenset(
-    ["asyncio.open_connection", "asyncio.open_unix_connection", "asyncio.start_server", "datasets.load_dataset", "torch.hub.download_url_to_file", "torch.hub.load", "torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.load_url", "torchvision.datasets.utils.download_url", "urllib.urlopen", "urllib.urlretrieve"]
+    [
+        "asyncio.open_connection",
+        "asyncio.open_unix_connection",
+        "asyncio.start_server",
+        "datasets.load_dataset",
+        "torch.hub.download_url_to_file",
+        "torch.hub.load",
+        "torch.hub.load_state_dict_from_url",
+        "torch.utils.model_zoo.load_url",
+        "torchvision.datasets.utils.download_url",
+        "urllib.urlopen",
+        "urllib.urlretrieve",
+    ]
 )
 _LOCAL_NAMES = frozenset({"socket.gethostname", "socket.getfqdn"})  # ask this host who it is, and nobody else
 

@@ -203,7 +203,7 @@ class GPT(nn.Module):
                 what = f"`{fork.function}` gives other logits in evaluation than in training; this is where they part."
                 yield Found(fork.where, what, "Compute the logits the same way on both paths.")
             elif fork.kind == "opaque":
-                what = f"`{fork.function}` trains through a fused loss; its logits cannot be compared with those of evaluation."
+                what = f"`{fork.function}` trains through a fused loss, whose logits cannot be seen and compared."
                 yield Found(fork.where, what, "Nothing to do, if both are the same arithmetic.", "info")
             elif fork.kind == "harmless":
                 what = f"`{fork.function}` asks whether it is trained, and the logits do not depend on the answer."

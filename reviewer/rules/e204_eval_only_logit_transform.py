@@ -142,5 +142,5 @@ class GPT(nn.Module):
     def check(self, script: Script) -> Iterator[Found]:
         for fork in script.forks:
             if fork.kind == "transform":
-                what = f"`{fork.function}` changes its logits here on one path only: what is scored is not what was trained."
+                what = f"`{fork.function}` changes its logits on one path only: what is scored was not trained."
                 yield Found(fork.where, what, "Apply it on both paths, before the loss, or remove it.")

@@ -23,7 +23,14 @@ _WRITES = frozenset(f"{ENVIRON}.{m}" for m in ("update", "clear", "__setitem__",
 _METHODS = _KEYED | _WRITES
 _MEMBER = f"{ENVIRON}."
 _OWN_NAMES = frozenset({"environ", "environb", "getenv", "getenvb", "putenv", "unsetenv"})
-_METHOD_NAMES = frozenset(m.rsplit(".", 1)[1] for m in _METHODS) | {"items", "keys", "values", "copy", "popitem", "__iter__"}
+_METHOD_NAMES = frozenset(m.rsplit(".", 1)[1] for m in _METHODS) | {
+    "items",
+    "keys",
+    "values",
+    "copy",
+    "popitem",
+    "__iter__",
+}
 _HANDING_OUT = frozenset({"getattr", "partial", "copy", "__import__", "import_module", "vars", "globals", "locals"})
 _WAYS = frozenset({"sys.modules", "functools.partial", "operator.attrgetter", "importlib.import_module"})
 _HOPS = 12

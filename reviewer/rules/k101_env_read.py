@@ -47,13 +47,17 @@ class EnvRead(Rule):
         "environ = {'LR': 1}\nlr = environ['LR']\nx = environ.get('LR')\n",
         "class C:\n    def getenv(self, k):\n        return k\nC().getenv('LR')\n",
         "text = '''os.environ['LR']'''  # os.environ['LR']\n",
+        "import os\nddp = all(k in os.environ for k in ('RANK', 'WORLD_SIZE'))\n",
         "import os\nranks = os.environ.get('RANK', '0').split(',')\nn = len(os.environ['WORLD_SIZE'].strip())\n",
         "import os\nos.environ.update({'A': '1'})\ndel os.environ['A']\n",
     )
     INVALID: ClassVar = (
         "import os\nlr = os.environ['LR']  # !\n",
         "import os\nlr = float(os.environ.get('LR', '0.02'))  # !\n",
-        "import os\na = os.getenv('A', '1')  # !\nb = os.environ.pop('B', None)  # !\nos.environ.setdefault('C', '2')  # !\n",
+        (
+            "import os\na = os.getenv('A', '1')  # !\nb = os.environ.pop('B', None)  # !\n"
+            "os.environ.setdefault('C', '2')  # !\n"
+        ),
         "import os\nif 'FAST' in os.environ:  # !\n    x = 1\n",
         "import os\nfor k, v in os.environ.items():  # !\n    print(k)\nfor k in os.environ:  # !\n    pass\n",
         "import os\nf(**os.environ)  # !\n",
@@ -72,13 +76,29 @@ class EnvRead(Rule):
         "import os\nx = globals()['os'].environ['LR']  # !\n",
         "import shutil\nx = shutil.os.environ['LR']  # !\n",
         "import posix\nx = posix.environ[b'LR']  # !\n",
-        "import os\ndef _e(k, d):\n    return os.environ.get(k, d)\ndef _f(k, d=1.0):\n    return float(_e(k, d))\nx = _f('LR')  # !\ny = _f('WD', d=0.1)  # !\nz = _f('RANK', 0)\n",
-        "import os\ndef _flag(name):\n    return os.environ.get('CFG_' + name.upper(), '0') == '1'\nx = _flag('fast')  # !\n",
-        "import os\nclass Cfg:\n    def _e(self, k):\n        return os.environ[k]\n    def __init__(self):\n        self.lr = self._e('LR')  # !\n",
+        (
+            "import os\ndef _e(k, d):\n    return os.environ.get(k, d)\ndef _f(k, d=1.0):\n"
+            "    return float(_e(k, d))\nx = _f('LR')  # !\ny = _f('WD', d=0.1)  # !\nz = _f('RANK', 0)\n"
+        ),
+        (
+            "import os\ndef _flag(name):\n    return os.environ.get('CFG_' + name.upper(), '0') == '1'\n"
+            "x = _flag('fast')  # !\n"
+        ),
+        (
+            "import os\nclass Cfg:\n    def _e(self, k):\n        return os.environ[k]\n"
+            "    def __init__(self):\n        self.lr = self._e('LR')  # !\n"
+        ),
         "import os\nenv = lambda k, d=None: os.environ.get(k, d)\nx = env('LR')  # !\n",
         "import os\nfrom functools import partial\nlr = partial(os.environ.get, 'LR')\nx = lr()  # !\n",
-        "import os\nfrom functools import partial\ndef e(k, d):\n    return os.environ.get(k, d)\nlr = partial(e, 'LR')\nx = lr('1')  # !\n",
-        "import os\nfrom dataclasses import dataclass, field\n@dataclass\nclass A:\n    lr: float = float(os.environ.get('LR', 1))  # !\n    wd: float = field(default_factory=lambda: os.environ['WD'])  # !\n",
+        (
+            "import os\nfrom functools import partial\ndef e(k, d):\n    return os.environ.get(k, d)\n"
+            "lr = partial(e, 'LR')\nx = lr('1')  # !\n"
+        ),
+        (
+            "import os\nfrom dataclasses import dataclass, field\n@dataclass\nclass A:\n"
+            "    lr: float = float(os.environ.get('LR', 1))  # !\n"
+            "    wd: float = field(default_factory=lambda: os.environ['WD'])  # !\n"
+        ),
         "import os\nclass A:\n    lr = os.environ['LR']  # !\n",
         "import os\ndef f(lr=os.environ.get('LR')):  # !\n    return lr\n",
         "import os\nx = {k: os.environ[k] for k in ('A', 'B')}  # !\n",
@@ -86,7 +106,10 @@ class EnvRead(Rule):
         "import os\nif (e := os.environ):\n    x = e['LR']  # !\n",
         "import os\nmatch os.environ:  # !\n    case {'LR': lr}:\n        x = lr\n",
         "import os\ndef env():\n    return os.environ\nx = env()['LR']  # !\n",
-        "import os\nclass A:\n    def __init__(self):\n        self.env = os.environ\n    def f(self):\n        return self.env['LR']  # !\n",
+        (
+            "import os\nclass A:\n    def __init__(self):\n        self.env = os.environ\n    def f(self):\n"
+            "        return self.env['LR']  # !\n"
+        ),
         "import os\ndef outer():\n    def inner(k):\n        return os.environ[k]\n    return inner('LR')  # !\n",
         "try:\n    import os as q\nexcept ImportError:\n    q = None\nx = q.environ['LR']  # !\n",
         "import os\ne = os.environ if True else {}\nx = e.get('LR')  # !\n",
@@ -121,11 +144,29 @@ class EnvRead(Rule):
             what = "The whole environment is read here, so any setting may come from outside the file."
             yield Found(read.node, what, "Name what you need, and write its value in the file.")
             return
+        drawn = self._drawn(script, read) if key is UNKNOWN else []
+        if drawn:
+            for one in drawn:
+                yield from self._one(script, read, one)
+            return
         if not isinstance(key, str):
             source = script.tree.code(read.key) if read.key is not None else "?"
             what = f"A variable of the environment is read under the name `{source}`, which only the run knows."
             yield Found(read.node, what, "Write the value itself in the file.")
             return
+        yield from self._one(script, read, key)
+
+    def _drawn(self, script: Script, read: Read) -> list[str]:
+        """Return the keys of a loop over constants: `for k in ("RANK", "WORLD_SIZE")`."""
+        if not isinstance(read.key, cst.Name):
+            return []
+        bindings = script.scopes.of(read.key).find(read.key.value)
+        if len(bindings) != 1 or bindings[0].kind != "drawn":
+            return []
+        keys = script.values.constant(bindings[0].node)
+        return keys if isinstance(keys, list) and all(isinstance(k, str) for k in keys) else []
+
+    def _one(self, script: Script, read: Read, key: str) -> Iterator[Found | Setting]:
         allowed = script.policy.allows_env(key)
         if not allowed or key in script.policy.allow_env:
             yield self._setting(script, read, key)
@@ -157,14 +198,13 @@ def _converted(script: Script, node: cst.CSTNode, default: Constant) -> Constant
     """Return the default as the script will see it, through `int(...)`, `float(...)`, `bool(...)` around the read."""
     arg = script.tree.parent(node)
     call = script.tree.parent(arg) if isinstance(arg, cst.Arg) else None
-    if isinstance(call, cst.Call) and isinstance(call.func, cst.Name) and call.func.value in _CONVERSIONS:
-        if len(call.args) == 1 and default is not None:
-            try:
-                value: Constant = _CONVERSIONS[call.func.value](default)
-            except (ValueError, TypeError, OverflowError):
-                return default
-            return value
-    return default
+    if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Name) or len(call.args) != 1 or default is None:
+        return default
+    try:
+        value: Constant = _CONVERSIONS.get(call.func.value, lambda x: x)(default)
+    except (ValueError, TypeError, OverflowError):
+        return default
+    return value
 
 
 def _imported(node: cst.Import | cst.ImportFrom) -> str:

@@ -15,7 +15,25 @@ from reviewer.script import Script
 from reviewer.values import Ref
 
 _RUNNERS = frozenset(
-    ["builtins.exec", "builtins.eval", "builtins.compile", "builtins.execfile", "types.FunctionType", "types.CodeType", "runpy.run_path", "runpy.run_module", "code.InteractiveInterpreter", "code.InteractiveConsole", "marshal.loads", "marshal.load", "importlib.util.spec_from_file_location", "importlib.util.module_from_spec", "importlib.machinery.SourceFileLoader", "importlib.machinery.SourcelessFileLoader", "imp.load_source"]
+    [
+        "builtins.exec",
+        "builtins.eval",
+        "builtins.compile",
+        "builtins.execfile",
+        "types.FunctionType",
+        "types.CodeType",
+        "runpy.run_path",
+        "runpy.run_module",
+        "code.InteractiveInterpreter",
+        "code.InteractiveConsole",
+        "marshal.loads",
+        "marshal.load",
+        "importlib.util.spec_from_file_location",
+        "importlib.util.module_from_spec",
+        "importlib.machinery.SourceFileLoader",
+        "importlib.machinery.SourcelessFileLoader",
+        "imp.load_source",
+    ]
 )
 _IMPORTERS = frozenset({"builtins.__import__", "importlib.import_module", "importlib.__import__"})
 _LOOKUPS = frozenset({"builtins.globals()", "builtins.locals()", "builtins.vars()", "sys.modules"})

@@ -58,7 +58,8 @@ def test_the_limits_hold() -> None:
     probe = (
         "import sys; sys.path.insert(0, sys.argv[1]); from reviewer import child; child.limit_this_process()\n"
         "try:\n    x = bytearray(4 << 30)\nexcept MemoryError:\n    print('memory')\n"
-        "import tempfile\ntry:\n    with tempfile.TemporaryFile(buffering=0) as f: f.write(b'x')\nexcept OSError:\n    print('files')\n"
+        "import tempfile\ntry:\n    with tempfile.TemporaryFile(buffering=0) as f: f.write(b'x')\n"
+        "except OSError:\n    print('files')\n"
         "import resource; print(resource.getrlimit(resource.RLIMIT_CPU)[0])\n"
     )
     done = subprocess.run([sys.executable, "-I", "-c", probe, child._ROOT], capture_output=True, text=True)

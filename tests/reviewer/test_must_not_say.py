@@ -31,6 +31,21 @@ SHAPES = {
 
 class GPT(nn.Module):""",
     ),
+    "fake quantisation by a function": (
+        MODEL,
+        """class Linear(nn.Linear):
+    def forward(self, x):
+        w = self.weight
+        if self.qat and self.training:
+            if BITS == 6:
+                w = fake_quantize_int6_per_row(w)
+            else:
+                w = fake_quantize_int8_per_row(w)
+        return F.linear(x, w.to(x.dtype))
+
+
+class GPT(nn.Module):""",
+    ),
     "noise blended in": (
         MODEL,
         """class Linear(nn.Linear):

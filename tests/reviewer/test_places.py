@@ -7,7 +7,7 @@ from libcst.metadata import MetadataWrapper, PositionProvider
 from reviewer.engine import Tree
 from tests.reviewer.scripts import BASELINE, KNOBS
 
-ODD = '''# a comment
+ODD = """# a comment
 @first
 # between
 @second(
@@ -55,7 +55,7 @@ class D(E, metaclass=F.g):
     def m(self): return self.n
     if True:
 \tx.y
-'''.replace("    ä = 1\n", "    v = 'ä', o.p\n").replace("\tx.y", "        x.y")
+""".replace("    ä = 1\n", "    v = 'ä', o.p\n").replace("\tx.y", "        x.y")
 
 
 @pytest.mark.parametrize("text", [BASELINE, KNOBS, ODD, ODD.replace("\n", "\r\n"), "\n\n\nx . y\n", "x.y"])
@@ -69,4 +69,6 @@ def test_every_place_is_the_providers(text: str) -> None:
         for node in wanted:
             start = theirs[node].start
             plain = not getattr(node, "lpar", ())
-            assert not plain or (ours[id(node)].line, ours[id(node)].column) == (start.line, start.column + 1), tree.code(node)
+            assert not plain or (ours[id(node)].line, ours[id(node)].column) == (start.line, start.column + 1), (
+                tree.code(node)
+            )

@@ -19,7 +19,7 @@ lint: .venv/ready ## style, types, import borders
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/lint-imports
-	.venv/bin/djlint --check --lint --quiet templates
+	.venv/bin/djlint --profile django --lint --quiet templates
 
 format: .venv/ready ## write the code the way lint wants it
 	.venv/bin/ruff check --fix-only .

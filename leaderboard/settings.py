@@ -162,10 +162,13 @@ CELERY_TASK_IGNORE_RESULT = True  # the database is the only place that remember
 CELERY_TASK_DEFAULT_QUEUE = "platform"
 CELERY_TASK_ROUTES = {"agent.execute": {"queue": "hw.none"}}  # every send names its own hardware queue
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_keepalive": True, "max_retries": 2, "interval_max": 1}
+CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_keepalive": True, "max_retries": 0}
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-CELERY_BEAT_SCHEDULE = {"reap": {"task": "pipeline.reap", "schedule": ENV.reap_seconds}}
+# A look that nobody had time for is no use later: without an end they pile up while the worker is down.
+CELERY_BEAT_SCHEDULE = {
+    "reap": {"task": "pipeline.reap", "schedule": ENV.reap_seconds, "options": {"expires": ENV.reap_seconds * 3}}
+}
 CELERY_BEAT_SCHEDULE_FILENAME = str(HOME / "run" / "beat-schedule")
 
 LOGGING = {

@@ -25,8 +25,16 @@ OK = "ok"
 _TABLE: tuple[tuple[str, Owner, str], ...] = (
     (OK, "script", "The run finished and left a checkpoint."),
     ("crash", "script", "The script stopped with an error."),
-    ("over_budget", "script", "The time budget ran out before a checkpoint was there."),
-    ("no_checkpoint", "script", "The script finished without leaving a checkpoint at the agreed place."),
+    (
+        "over_budget",
+        "script",
+        "The run took longer than its budget; without calls of record_step_boundary its startup is charged too.",
+    ),
+    (
+        "no_checkpoint",
+        "script",
+        "No checkpoint stood at out/final.pt when the run ended; save before the time is up, SIGTERM comes before it.",
+    ),
     ("memory_limit", "script", "The run needed more memory than the phase allows."),
     ("output_limit", "script", "The run filled its output folder beyond the size or number of files allowed."),
     ("file_limit", "script", "The run wrote a single file larger than the phase allows."),

@@ -19,7 +19,7 @@ from scoring.sandbox.supervisor import Emit, Supervisor
 
 _LAUNCH = f"{HARNESS_INSIDE}/launch.py"
 # Ends that more CPU could have changed. A crash or a limit is the script's on any host.
-_COULD_BE_CONTENTION = frozenset(("ok", "over_budget"))
+_COULD_BE_CONTENTION = frozenset(("ok", "over_budget", "no_checkpoint"))
 
 
 def caps(job: Job, *, output: bool) -> Caps:

@@ -124,13 +124,14 @@ class Processes:
     def _configuration(self) -> str:
         python, run = shlex.quote(str(BIN / "python")), shlex.quote(str(self.home / "run"))
         valkey = f"{shlex.quote(str(get_binary_path()))} --port 0 --unixsocket {shlex.quote(str(self._socket()))}"
+        celery = f"{python} -m celery --app"
         worker = "worker --without-gossip --without-mingle --loglevel INFO --hostname"
         programs = {
             "valkey": f"{valkey} --unixsocketperm 700 --save '' --dir {run}",
             "web": f"{python} -m uvicorn leaderboard.asgi:application --port {self.port} --no-access-log",
-            "worker": f"{python} -m celery --app leaderboard.celery {worker} site@%%h --concurrency 1 --queues platform",
-            "beat": f"{python} -m celery --app leaderboard.celery beat --pidfile=",
-            "agent": f"{python} -m celery --app leaderboard.agent.app {worker} agent@%%h --pool solo --queues hw.cpu",
+            "worker": f"{celery} leaderboard.celery {worker} site@%%h --concurrency 1 --queues platform",
+            "beat": f"{celery} leaderboard.celery beat --pidfile=",
+            "agent": f"{celery} leaderboard.agent.app {worker} agent@%%h --pool solo --queues hw.cpu",
         }
         head = [
             "[supervisord]",

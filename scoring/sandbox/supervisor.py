@@ -180,7 +180,7 @@ class Supervisor:
             return "log_limit", ""
         asked_to_end = self._terminated and self._status in (-15, 143)
         if self._cause == "deadline" or asked_to_end:
-            return ("ok" if self.has_checkpoint() else "over_budget"), ""
+            return ("ok" if self.has_checkpoint() else "no_checkpoint"), ""
         if self._status == 0:
             if self.clock.over_budget(self.end):
                 return "over_budget", ""

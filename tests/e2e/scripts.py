@@ -69,7 +69,7 @@ EATS_MEMORY = _main('hoard = []\nwhile True:\n    hoard.append(bytearray(b"x" * 
 # name: (script, code of the end, a part of the sentence that the competitor reads)
 BAD_ENDS = {
     "crash": (CRASHES, "crash", "the learning rate exploded"),
-    "hang": (HANGS, "over_budget", "out/final.pt"),
+    "hang": (HANGS, "no_checkpoint", "out/final.pt"),
     "a gigabyte of log": (PRINTS_A_GIGABYTE, "log_limit", "log"),
     "ten gigabytes of output": (WRITES_TEN_GIGABYTES, "output_limit", "out"),
     "no checkpoint": (LEAVES_NOTHING, "no_checkpoint", "out/final.pt"),

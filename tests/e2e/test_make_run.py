@@ -11,15 +11,17 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import small_corpus
-from tests.e2e.site import ROOT, free_port
+from tests.e2e.site import ROOT, free_port, manage
 from tests.state import home as state
 
 
 @pytest.fixture(scope="module")
 def place() -> Path:
-    """Return a state folder that already has a corpus, and beside it the demo's competition made short."""
+    """Return a state folder that has a small corpus and its shards, and beside it the demo's competition made short."""
     folder = Path(state) / "make-run"
     small_corpus(folder / "var" / "corpus" / "demo.jsonl")
+    manage(folder / "var", "migrate", "--verbosity", "0")
+    manage(folder / "var", "shards", "build", "--set", "demo", "--corpus", "demo", "--held-out-bytes", "40000")
     text = (ROOT / "deploy" / "demo" / "competition.toml").read_text()
     for key, value in {"seconds": "2", "term_seconds": "0.5", "minimum_lease_share": "0.0"}.items():
         text, changed = re.subn(rf"(?m)^{key} = [\d.]+", f"{key} = {value}", text)

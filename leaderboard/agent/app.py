@@ -17,7 +17,8 @@ from leaderboard.agent.execute import Host, execute_attempt
 from leaderboard.agent.platform import Platform
 from leaderboard.env import env
 
-app = Celery("holdout-agent", broker=env().broker)
+# No fixups: a DJANGO_SETTINGS_MODULE that happens to be set must not bring the site, and its database, in here.
+app = Celery("holdout-agent", broker=env().broker, fixups=[])
 app.conf.update(
     task_ignore_result=True,
     task_default_queue=f"hw.{env().agent_hardware}",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-HEAVY = ["django", "celery", "torch", "boto3", "scipy.stats", "libcst", "httpx", "psycopg"]
+HEAVY = ["django", "django.db", "celery", "torch", "boto3", "scipy.stats", "libcst", "httpx", "psycopg"]
 
 
 def loaded_by(statement: str) -> set[str]:
@@ -26,11 +26,12 @@ def loaded_by(statement: str) -> set[str]:
         ("import reviewer", set()),
         ("import scoring.bpb, scoring.job, scoring.receipt, scoring.chain, scoring.outcomes, scoring.shards", set()),
         ("import scoring.runner, scoring.sandbox, scoring.backends.local", set()),
-        ("import leaderboard.agent.app", {"celery", "httpx"}),
+        # kombu takes one lazy-text class from Django where that is installed; the database stays out
+        ("import leaderboard.agent.app", {"celery", "httpx", "django"}),
         (
             "import django; import os; os.environ['DJANGO_SETTINGS_MODULE'] = 'leaderboard.settings'\n"
             "django.setup(); import leaderboard.urls",
-            {"django", "celery"},
+            {"django", "django.db", "celery"},
         ),
     ],
 )
@@ -40,7 +41,7 @@ def test_a_part_loads_only_what_it_may(statement: str, allowed: set[str]) -> Non
 
 def test_the_import_rules_name_every_module_of_scoring() -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    torch_free = next(set(c["source_modules"]) for c in contracts if "torch" in c["forbidden_modules"])
+    torch_free = next(set(c["source_modules"]) for c in contracts if "scoring.scorer" in c.get("forbidden_modules", []))
     present = {f"scoring.{path.stem}" for path in (ROOT / "scoring").iterdir() if path.suffix == ".py" or path.is_dir()}
     present -= {"scoring.__init__", "scoring.__pycache__", "scoring.harness", "scoring.scorer", "scoring.kit"}
     assert {name for name in torch_free if name.startswith("scoring.")} == present

@@ -151,11 +151,15 @@ def test_a_run_that_loses_its_cpus_to_others_is_repeated_not_ranked(stage: Stage
     cpu = str(min(os.sched_getaffinity(0)))  # the first CPU that the stage's own lease folder will lend
     hogs = [
         subprocess.Popen(
-            [sys.executable, "-c", f"import os; os.sched_setaffinity(0, [{cpu}])\nwhile True: pass"],
+            [sys.executable, "-c", f"import os; os.sched_setaffinity(0, [{cpu}]); print(flush=True)\nwhile True: pass"],
+            stdout=subprocess.PIPE,
         )
         for _ in range(3)
     ]
     try:
+        for hog in hogs:
+            assert hog.stdout is not None
+            hog.stdout.readline()  # it is eating by now
         result = stage.run(
             STEP + "import time\nt = time.monotonic()\nwhile time.monotonic() < t + 1.6: pass\nsave()",
             clock__minimum_lease_share=0.9,
@@ -163,7 +167,7 @@ def test_a_run_that_loses_its_cpus_to_others_is_repeated_not_ranked(stage: Stage
     finally:
         for hog in hogs:
             hog.kill()
-            hog.wait()
+            hog.communicate()
     assert (result.code, result.receipt["exit"]["owner"]) == ("contention", "platform")
     assert result.receipt["contention"]["lost_share"] > 0.3
     assert result.receipt["checkpoint_sha256"] is None

@@ -15,10 +15,10 @@ def test_the_stage_never_covers_a_source() -> None:
 
 
 def test_system_files_and_an_ordinary_user_need_no_stage() -> None:
-    assert prelude.Stage(False)(Path("/home/y/script")) == "/home/y/script"
+    assert prelude.Stage(False)(Path("/data/y/script")) == "/data/y/script"
     stage = prelude.Stage(True)
     assert stage(Path("/usr/bin/env")) == "/usr/bin/env"
-    assert stage(Path("/home/y/script")) == stage(Path("/home/y/script")) == "/mnt/0"
+    assert stage(Path("/data/y/script")) == stage(Path("/data/y/script")) == "/mnt/0"
 
 
 @pytest.mark.sandbox

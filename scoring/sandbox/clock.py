@@ -66,9 +66,9 @@ class RunClock:
     def over_budget(self, end: float) -> bool:
         """Did the run spend more than its budget?
 
-        Only without tN: with it the kill at the deadline is the limit, and its own delay is not the script's.
+        Only without tN: with it the kill at the deadline is the limit. That kill's own delay is never the script's.
         """
-        return self.tn is None and self.charged(end) > self.budget
+        return self.tn is None and min(end, self.deadline) > self.t0 + self.budget
 
     def median_step(self) -> float | None:
         """Return the median seconds between boundaries after tN, None with fewer than two of them."""

@@ -178,15 +178,17 @@ class Supervisor:
             return self._cause, ""
         if self.log.full:
             return "log_limit", ""
-        asked_to_end = self._terminated and self._status in (-15, 143)
-        if self._cause == "deadline" or asked_to_end:
-            return ("ok" if self.has_checkpoint() else "no_checkpoint"), ""
-        if self._status == 0:
+        # Whoever was asked to end may say so with any status: torchrun exits 1, a handler as its author liked.
+        if self._status == 0 or self._cause == "deadline" or (self._terminated and not self._ran_into_a_limit()):
             if self.clock.over_budget(self.end):
                 return "over_budget", ""
             return ("ok" if self.has_checkpoint() else "no_checkpoint"), ""
         words = self.log.last_words()
         return self._judge_crash(words), words or _describe(self._status)
+
+    def _ran_into_a_limit(self) -> bool:
+        """Did the kernel count a limit as reached since the last look?"""
+        return self._out_of_memory or self._refused or meter.is_full(self.box.folders["out"])
 
     def _judge_crash(self, words: str) -> str:
         """Name the limit that a crash ran into. The script could print such words itself; every answer is its own."""

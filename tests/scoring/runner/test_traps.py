@@ -77,6 +77,41 @@ def test_a_script_that_dies_of_sigterm_keeps_its_checkpoint(stage: Stage) -> Non
     assert 0.4 < result.receipt["clock"]["charged"] < 0.8
 
 
+def test_a_handler_may_end_with_any_status(stage: Stage) -> None:
+    result = stage.run(
+        STEP + "import signal, sys\nsave()\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(1))\nsignal.pause()",
+        clock__budget_seconds=8.0,
+        clock__term_seconds=7.5,
+    )
+    assert result.code == "ok", result.detail
+    assert result.receipt["clock"]["charged"] < 8.0
+
+
+def test_torchrun_that_trains_until_it_is_asked_to_end_keeps_its_checkpoint(stage: Stage) -> None:
+    result = stage.run(
+        "import os, signal\nfrom prepare import *\n"
+        "if os.environ['RANK'] == '0':\n  record_step_boundary(0); save()\nsignal.pause()",
+        launch__launcher="torchrun",
+        clock__startup_cap_seconds=30.0,
+        clock__budget_seconds=20.0,
+        clock__term_seconds=19.5,
+        limits__memory_bytes=2 << 30,
+        limits__processes=128,
+    )
+    assert result.code == "ok", result.detail
+    assert "SignalException" in result.log
+    assert result.receipt["clock"]["charged"] < 20.0  # torchrun ended by itself
+
+
+def test_a_run_that_is_asked_to_end_without_a_step_has_spent_too_much(stage: Stage) -> None:
+    result = stage.run(
+        "from prepare import *\nimport signal\nsave()\nsignal.pause()",
+        clock__budget_seconds=0.4,
+        clock__startup_cap_seconds=0.8,
+    )
+    assert result.code == "over_budget"
+
+
 def test_nothing_is_written_after_the_end(stage: Stage) -> None:
     result = stage.run(STEP + "save()\nif os.fork() == 0:\n  os.setsid()\n  while True: save(b'written later')\n")
     assert result.code in ("ok", "no_checkpoint")

@@ -36,6 +36,11 @@ def test_a_run_without_steps_has_no_free_seconds() -> None:
     assert not run.over_budget(159.0)
 
 
+def test_a_kill_that_comes_late_is_not_the_scripts_doing() -> None:
+    assert not clock(cap=0.0).over_budget(160.2)
+    assert clock(cap=1.0).over_budget(161.2)
+
+
 def test_no_excluded_steps_means_no_start_up() -> None:
     run = clock(excluded_steps=0)
     assert (run.tn, run.startup, run.deadline) == (100.0, 0.0, 160.0)

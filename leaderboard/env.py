@@ -24,7 +24,7 @@ class Env(BaseSettings):
     public_url: str = Field(default="http://127.0.0.1:8000", description="Address under which people reach the site.")
     allowed_hosts: str = Field(default="127.0.0.1,localhost", description="Host names the site answers to, by comma.")
     debug: bool = Field(default=False, description="Django's debug pages; never on a site that others can reach.")
-    email_url: str = Field(default="", description="smtp://user:password@host:port; empty: mail goes to the log.")
+    email_url: str = Field(default="", description="smtp, smtp+tls or smtps://user:password@host:port; empty: the log.")
     email_verification: str = Field(default="none", pattern="^(none|optional|mandatory)$", description="Of new people.")
     lease_seconds: int = Field(default=30, ge=2, description="An attempt without a sign of life for so long is lost.")
     heartbeat_seconds: float = Field(default=1.0, gt=0, description="How often an agent reports a running attempt.")

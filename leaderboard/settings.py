@@ -3,7 +3,7 @@
 import os
 import secrets
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from leaderboard.env import PROJECT, env
 
@@ -44,22 +44,23 @@ def _database(url: str) -> dict[str, object]:
         }
     if parts.scheme not in ("postgres", "postgresql"):
         raise ValueError(f"HOLDOUT_DATABASE_URL: {parts.scheme!r} is not postgresql or sqlite")
-    query = dict(pair.split("=", 1) for pair in parts.query.split("&") if "=" in pair)
+    options = dict(parse_qsl(parts.query, strict_parsing=bool(parts.query)))
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": unquote(parts.path.lstrip("/")),
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),
-        "HOST": unquote(query.get("host", parts.hostname or "")),
+        "HOST": options.pop("host", unquote(parts.hostname or "")),
         "PORT": str(parts.port or ""),
         "CONN_MAX_AGE": 60,
+        "OPTIONS": options,  # sslmode and the like go to libpq, which refuses what it does not know
     }
 
 
 SECRET_KEY = _secret_key(HOME / "secrets" / "django.key")
 DATABASES = {"default": _database(ENV.database)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-ALLOWED_HOSTS = ENV.allowed_hosts.split(",")
+ALLOWED_HOSTS = [name.strip() for name in ENV.allowed_hosts.split(",")]
 CSRF_TRUSTED_ORIGINS = [ENV.public_url]
 ROOT_URLCONF = "leaderboard.urls"
 ASGI_APPLICATION = "leaderboard.asgi.application"
@@ -135,7 +136,13 @@ EMAIL_BACKEND = (
 )
 if ENV.email_url:
     _mail = urlsplit(ENV.email_url)
-    EMAIL_HOST, EMAIL_PORT = _mail.hostname or "", _mail.port or 25
+    if _mail.scheme not in ("smtp", "smtp+tls", "smtps"):
+        raise ValueError(f"HOLDOUT_EMAIL_URL: {_mail.scheme!r} is not smtp, smtp+tls or smtps")
+    EMAIL_USE_TLS, EMAIL_USE_SSL = _mail.scheme == "smtp+tls", _mail.scheme == "smtps"
+    EMAIL_HOST, EMAIL_PORT = (
+        _mail.hostname or "",
+        _mail.port or {"smtp": 25, "smtp+tls": 587, "smtps": 465}[_mail.scheme],
+    )
     EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = unquote(_mail.username or ""), unquote(_mail.password or "")
 
 STATIC_URL = "/static/"

@@ -66,7 +66,8 @@ class Follower:
         self._state = submission.state
         for event in events:
             self._last_event = max(self._last_event, need(event, "id", int))
-            self._show.event(submission, event)
+            if event.get("kind") != "progress":  # how far it is stands in the submission itself, up to now
+                self._show.event(submission, event)
         if submission.report and not self._reported:
             self._reported = True
             self._show.report(submission, submission.report)

@@ -37,9 +37,14 @@ class Outcome:
     sentence: str
 
 
+def ends_waiting(state: object) -> bool:
+    """Return whether a submission in this state has an outcome."""
+    return state in _EXITS
+
+
 def outcome_of(submission: Submission, url: str) -> Outcome | None:
     """Return the outcome, or None while there is something to wait for. `url` is the submission's page."""
-    if submission.state not in _EXITS:
+    if not ends_waiting(submission.state):
         return None
     if submission.state == "ranked":
         return _ranked(submission, url)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from leaderboard.cli.answers import Submission
 from leaderboard.cli.errors import ReaderGone
 from leaderboard.cli.findings import finding_lines
-from leaderboard.cli.outcome import Outcome
+from leaderboard.cli.outcome import Outcome, ends_waiting
 from leaderboard.cli.words import one_line, progress, received, state_word
 
 if TYPE_CHECKING:
@@ -92,7 +92,8 @@ class Lines:
         say(received(submission, place))
 
     def event(self, submission: Submission, event: dict[str, Any]) -> None:
-        say(_event_line(submission, event))
+        if not ends_waiting(event.get("state")):  # the outcome says that, and more
+            say(_event_line(submission, event))
 
     def report(self, submission: Submission, report: dict[str, Any]) -> None:
         for line in finding_lines(report, self._file):

@@ -46,6 +46,7 @@ class Site:
         self.asked: list[Asked] = []
         self._queues: dict[tuple[str, str], deque[Any]] = defaultdict(deque)
         self._events: list[dict[str, Any]] = []
+        self._kind = "state"
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -63,8 +64,9 @@ class Site:
         self._queues[method, API + path].extend(answers)
         return self
 
-    def life(self, *submissions: dict[str, Any] | Answer | str) -> Site:
-        """Let the upload succeed and the submission be these, one for each look at it."""
+    def life(self, *submissions: dict[str, Any] | Answer | str, kind: str = "state") -> Site:
+        """Let the upload succeed and the submission be these, one for each look at it; its events are of `kind`."""
+        self._kind = kind
         self.on("POST", "submissions", Answer(submission("received"), 201))
         return self.on("GET", "submissions/17", *submissions)
 
@@ -95,7 +97,7 @@ class Site:
                 {
                     "id": number,
                     "at": "2026-01-05T10:00:00Z",
-                    "kind": "state",
+                    "kind": self._kind,
                     "state": state,
                     "message": f"Now {state}.",
                 }

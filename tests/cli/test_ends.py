@@ -3,7 +3,7 @@
 import pytest
 
 from tests.cli.conftest import Prompt
-from tests.cli.site import RANKED, Site, running, submission
+from tests.cli.site import RANKED, STANDING, Site, running, submission
 
 FINDING = {"rule": "K101", "name": "env-read", "severity": "reject", "line": 41, "column": 6, "end_line": 41,
            "message": "The value of `LR` comes from outside the file.\nWrite `LR = 0.02` there.", "snippet": "",
@@ -51,11 +51,11 @@ def test_a_ranked_sentence_has_rank_interval_unit_and_address(prompt: Prompt, si
     ]
 
 
-def test_a_ranked_version_that_is_not_the_teams_best_has_no_rank(prompt: Prompt, site: Site) -> None:
-    site.life(submission("ranked"))
+def test_a_ranked_version_that_is_not_the_teams_best_says_so(prompt: Prompt, site: Site) -> None:
+    site.life(submission("ranked", standing={**STANDING, "rounding": 0.001, "stands": False}))
     ended = prompt.submit("train.py")
     assert ended.code == 0
-    assert "another version of your team" in ended.out
+    assert "your team stands with a better version" in ended.out
 
 
 def test_a_rejection_shows_each_finding_with_place_and_remedy(prompt: Prompt, site: Site) -> None:

@@ -46,8 +46,13 @@ def test_every_event_is_seen_once_and_asked_for_once(prompt: Prompt, site: Site)
     assert [line for line in out.splitlines() if ": Now " in line] == [
         "◔ auditing: Now auditing.",
         "⋯ queued: Now queued.",
-        "● ranked: Now ranked.",
-    ]
+    ], "the end is told once, by the outcome"
+    assert sum("ranked" in line for line in out.splitlines()) == 1
+
+
+def test_progress_events_are_no_lines_of_their_own(prompt: Prompt, site: Site) -> None:
+    site.life(running(5), running(9), RANKED, kind="progress")
+    assert ": Now " not in prompt.submit("train.py").out
 
 
 class Hours:

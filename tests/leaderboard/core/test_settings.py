@@ -22,7 +22,7 @@ def test_a_socket_folder_is_a_host() -> None:
 
 @pytest.mark.parametrize("url", ["mysql://db/board", "postgresql://db/board?sslmode"])
 def test_an_address_we_cannot_honour_is_refused(url: str) -> None:
-    with pytest.raises(ValueError, match="mysql|sslmode"):
+    with pytest.raises(ValueError, match=r"mysql|sslmode"):
         _database(url)
 
 

@@ -35,8 +35,8 @@ HEAD_WIDTH = WIDTH // HEADS
 SOFT_CAP = float(os.getenv("GPT_SOFT_CAP", "15"))
 EVAL_SCALE = knob("EVAL_SCALE", 1.08)
 BATCH, LENGTH = 8, 256
-MATRIX_LR, EMBEDDING_LR, HEAD_LR = knob("MATRIX_LR", 0.02), knob("EMBEDDING_LR", 0.01), knob("HEAD_LR", 0.003)
-MOMENTUM = 0.95
+MATRIX_LR, EMBEDDING_LR, HEAD_LR = knob("MATRIX_LR", 0.02), knob("EMBEDDING_LR", 0.01), knob("HEAD_LR", 0.01)
+MOMENTUM = 0.85
 CHECKPOINT = "out/final.pt"
 MARGIN_SECONDS = 0.5  # between the last step and the moment the platform asks us to stop
 
@@ -96,11 +96,15 @@ class GPT(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.embedding = nn.Embedding(TOKENIZER_VOCAB_SIZE, WIDTH)
+        self.previous = nn.Embedding(TOKENIZER_VOCAB_SIZE, WIDTH)
+        for table in (self.embedding, self.previous):
+            nn.init.normal_(table.weight, std=0.3)
         self.blocks = nn.ModuleList(Block() for _ in range(LAYERS))
         self.head = Linear(WIDTH, TOKENIZER_VOCAB_SIZE, zero=True)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        x = norm(self.embedding(tokens)).bfloat16()
+        before = F.pad(tokens[:, :-1], (1, 0))
+        x = norm(self.embedding(tokens) + self.previous(before)).bfloat16()
         cos, sin = (angles.to(x) for angles in rotary_angles(tokens.size(1)))
         for block in self.blocks:
             x = block(x, cos, sin)
@@ -127,7 +131,7 @@ def orthogonalize(update: Tensor) -> Tensor:
 
 
 class Muon:
-    """Momentum whose steps are orthogonalized, for the matrices between embedding and head (Jordan et al., 2024)."""
+    """Momentum whose steps are orthogonalized, for the matrices between embeddings and head (Jordan et al., 2024)."""
 
     def __init__(self, matrices: Iterable[nn.Parameter], lr: float) -> None:
         self.matrices = list(matrices)
@@ -149,7 +153,7 @@ class Muon:
 
 def make_optimizers(model: GPT) -> list[Muon | torch.optim.AdamW]:
     groups = [
-        {"params": model.embedding.parameters(), "lr": EMBEDDING_LR},
+        {"params": [model.embedding.weight, model.previous.weight], "lr": EMBEDDING_LR},
         {"params": model.head.parameters(), "lr": HEAD_LR},
     ]
     return [

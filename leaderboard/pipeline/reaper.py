@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from leaderboard.core.outbox import send
 from leaderboard.pipeline import steps, tasks
+from leaderboard.runs import leases
 from leaderboard.runs import services as of_host
 from leaderboard.runs import transitions as of_run
 from leaderboard.runs.jobs import longest_seconds
@@ -38,6 +39,8 @@ def reap() -> None:
 def take_back_leases() -> None:
     """leased → lost where no sign of life came in time, or where an attempt lasts beyond every honest end."""
     now = timezone.now()
+    if not leases.begin_round(now):
+        return
     for attempt in _attempts().filter(state=Attempt.State.LEASED):
         rules = attempt.run.submission.phase.rules
         longest = timedelta(seconds=longest_seconds(rules, attempt.kind))
@@ -47,7 +50,7 @@ def take_back_leases() -> None:
         if State(attempt.run.submission.state) in FINAL:
             of_run.cancel_attempts(attempt.run.submission_id)
             steps.tidy(attempt.run.submission_id)
-        elif of_run.lose(attempt, cause="lost"):
+        elif of_run.lose(attempt, cause="lost", unless_renewed=late):
             _follow(attempt)
 
 

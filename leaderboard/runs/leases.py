@@ -1,8 +1,9 @@
 """Leases: an agent claims an attempt and holds a capability for it, and for nothing else, while it shows life.
 
-The capability is random, kept only as a hash, scoped to one attempt, and expires with the lease. Whoever is late finds
-the attempt taken away and is refused; a second claim with the same keys (an answer was lost on the way) gets a new
-capability for the same lease.
+The capability is random, kept only as a hash, scoped to one attempt, and good for as long as the attempt is leased. A
+lease that ran out is over when the reaper takes it back and not before: a host that was silent because nobody listened
+still hands in its receipt. A second claim with the same keys (an answer was lost on the way) gets a new capability for
+the same lease.
 """
 
 import hmac
@@ -22,7 +23,7 @@ from leaderboard.env import env
 from leaderboard.runs import transitions
 from leaderboard.runs.agents import digest
 from leaderboard.runs.jobs import job_for
-from leaderboard.runs.models import Agent, Attempt
+from leaderboard.runs.models import Agent, Attempt, Round
 from leaderboard.submissions import transitions as of_submission
 from leaderboard.submissions.models import State
 from scoring.job import LEVELS
@@ -85,19 +86,31 @@ def holder(attempt_id: int, capability: str) -> Attempt:
 
 
 def require_live(attempt: Attempt) -> None:
-    """Raise Refusal attempt_over (410) unless the attempt is leased and its capability has not expired."""
-    expires = attempt.capability_expires
-    if attempt.state != Attempt.State.LEASED or expires is None or expires <= timezone.now():
-        raise Refusal("attempt_over", "This attempt is over, or its lease ran out.", 410)
+    """Raise Refusal attempt_over (410) unless the attempt is leased, whatever the clock says of its lease."""
+    if attempt.state != Attempt.State.LEASED:
+        raise Refusal("attempt_over", "This attempt is over, or was taken back.", 410)
 
 
 def renew(attempt: Attempt) -> bool:
-    """Extend lease and capability from now on; False when the attempt was taken away meanwhile."""
-    until = _until()
+    """Extend the lease from now on; False when the attempt was taken away meanwhile."""
     leased = Attempt.objects.filter(pk=attempt.pk, state=Attempt.State.LEASED)
     if attempt.agent_id:
         Agent.objects.filter(pk=attempt.agent_id).update(last_seen=timezone.now())
-    return bool(leased.update(lease_until=until, capability_expires=until))
+    return bool(leased.update(lease_until=_until()))
+
+
+@transaction.atomic
+def begin_round(now: datetime) -> bool:
+    """Note that the reaper makes a round; return whether it may take leases back.
+
+    Rounds that were further apart than a lease mean that the platform was away, and then no host could show life,
+    however well its run went on. So every host has one lease from the first round on to be heard again.
+    """
+    lease = timedelta(seconds=env().lease_seconds)
+    last = Round.objects.select_for_update().get_or_create(pk=1, defaults={"at": now})[0]
+    spare_until = now + lease if now - last.at > lease else last.spare_until
+    Round.objects.filter(pk=1).update(at=now, spare_until=spare_until)
+    return spare_until is None or spare_until <= now
 
 
 def find(attempt_id: int) -> Attempt | None:
@@ -111,7 +124,7 @@ def _again(attempt: Attempt, agent: Agent, until: datetime, fields: dict[str, An
     held = Attempt.objects.filter(
         pk=attempt.pk, state=Attempt.State.LEASED, agent=agent, public_key=fields["public_key"]
     )
-    return bool(held.update(lease_until=until, capability_expires=until, capability_digest=fields["capability_digest"]))
+    return bool(held.update(lease_until=until, capability_digest=fields["capability_digest"]))
 
 
 def _until() -> datetime:

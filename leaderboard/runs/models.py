@@ -66,13 +66,12 @@ class Attempt(models.Model):
     state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
     agent = models.ForeignKey(Agent, models.SET_NULL, null=True)
     capability_digest = models.CharField(max_length=64, blank=True)
-    capability_expires = models.DateTimeField(null=True)
     public_key = models.CharField(max_length=64, blank=True)
     host = models.JSONField(default=dict)
     created = models.DateTimeField(auto_now_add=True)
     sent_at = models.DateTimeField(null=True)  # last time a message for it went to the queue
     leased_at = models.DateTimeField(null=True)
-    lease_until = models.DateTimeField(null=True)
+    lease_until = models.DateTimeField(null=True)  # from then on the reaper may take it back
     ended_at = models.DateTimeField(null=True)
     job = models.JSONField(default=dict)  # what the host was asked, as sent with the lease
     cause = models.CharField(max_length=40, blank=True)  # outcome code
@@ -87,6 +86,13 @@ class Attempt(models.Model):
             ),
         )
         indexes = (models.Index(fields=("state", "lease_until")),)
+
+
+class Round(models.Model):
+    """The one row that says when the reaper last looked, and until when it takes nobody's lease back."""
+
+    at = models.DateTimeField()
+    spare_until = models.DateTimeField(null=True)
 
 
 class Receipt(models.Model):

@@ -72,7 +72,6 @@ def lease(attempt: Attempt, *, agent: Agent, until: datetime, **fields: Any) -> 
             agent=agent,
             leased_at=now,
             lease_until=until,
-            capability_expires=until,
             **fields,
         )
         if not won:
@@ -108,15 +107,21 @@ def finish(attempt: Attempt, *, body: dict[str, Any], signature: str) -> bool:
     return True
 
 
-def lose(attempt: Attempt, *, cause: str, detail: str = "") -> bool:
-    """leased → lost; the run goes back to where the next attempt can take it up."""
+def lose(attempt: Attempt, *, cause: str, detail: str = "", unless_renewed: bool = False) -> bool:
+    """leased → lost; the run goes back to where the next attempt can take it up.
+
+    With `unless_renewed` a sign of life since the attempt was read saves it.
+    """
     old, new = (
         (Run.State.RUNNING, Run.State.WAITING)
         if attempt.kind == Attempt.Kind.TRAIN
         else (Run.State.SCORING, Run.State.SEALED)
     )
     with locked(attempt.run.submission_id):
-        won = Attempt.objects.filter(pk=attempt.pk, state=Attempt.State.LEASED).update(
+        held = Attempt.objects.filter(pk=attempt.pk, state=Attempt.State.LEASED)
+        if unless_renewed:
+            held = held.filter(lease_until=attempt.lease_until)
+        won = held.update(
             state=Attempt.State.LOST, ended_at=timezone.now(), lease_until=None, cause=cause, detail=detail
         )
         if won:

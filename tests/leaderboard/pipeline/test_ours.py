@@ -3,7 +3,8 @@
 import pytest
 
 from leaderboard.pipeline.reaper import reap
-from leaderboard.runs.models import Attempt
+from leaderboard.runs import transitions as of_run
+from leaderboard.runs.models import Attempt, Round
 from leaderboard.submissions.models import QuotaEntry
 from leaderboard.submissions.services import withdraw
 from tests.leaderboard.cast import later, make_competition, make_user
@@ -14,7 +15,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def silence():
     """Let every lease run out."""
-    Attempt.objects.filter(state="leased").update(lease_until=later(seconds=-1), capability_expires=later(seconds=-1))
+    Attempt.objects.filter(state="leased").update(lease_until=later(seconds=-1))
 
 
 @pytest.mark.parametrize("how", ["silence", "fault", "host_fault", "contention", "cancelled"])
@@ -104,3 +105,43 @@ def test_a_host_that_shows_life_for_ever_is_overdue():
     assert work.report().status_code == 200
     reap()
     assert Attempt.objects.order_by("pk").first().state == "lost"
+
+
+def test_after_an_outage_every_host_has_a_lease_to_be_heard_again():
+    submission, host = queue(send(make_user(), make_competition())), Host.register()
+    work = host.claim_next()
+    reap()
+    silence()
+    Attempt.objects.update(leased_at=later(hours=-1))
+    Round.objects.update(at=later(minutes=-10))  # nobody looked, and nobody listened
+    reap()
+    reap()
+    assert work.report({"event": "step", "step": 7, "charged": 1.0}).json() == {"cancel": False}
+    work.finish()
+    drive()
+    submission.refresh_from_db()
+    assert (submission.state, Attempt.objects.filter(kind="train").count()) == ("scoring", 1)
+
+
+def test_after_an_outage_and_a_lease_a_host_that_stays_silent_is_lost():
+    queue(send(make_user(), make_competition()))
+    Host.register().claim_next()
+    reap()
+    silence()
+    Round.objects.update(at=later(minutes=-10))
+    reap()
+    assert Attempt.objects.get().state == "leased"
+    Round.objects.update(spare_until=later(seconds=-1))
+    reap()
+    assert Attempt.objects.order_by("pk").first().state == "lost"
+
+
+def test_a_sign_of_life_after_the_reaper_has_read_the_row_saves_the_attempt():
+    queue(send(make_user(), make_competition()))
+    work = Host.register().claim_next()
+    silence()
+    read = Attempt.objects.select_related("run").get()
+    work.report()
+    assert not of_run.lose(read, cause="lost", unless_renewed=True)
+    assert Attempt.objects.get().state == "leased"
+    assert of_run.lose(read, cause="host_fault")

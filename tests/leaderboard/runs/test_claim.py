@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
+from leaderboard.pipeline.reaper import reap
 from leaderboard.runs.models import Agent, Attempt, Run
 from leaderboard.submissions.services import withdraw
 from scoring import receipt as receipts
@@ -118,15 +119,25 @@ def test_after_the_end_a_capability_opens_nothing(host):
         assert no(answer, "attempt_over", 410)
 
 
-def test_a_sign_of_life_extends_lease_and_capability_and_silence_ends_both(host):
+def test_a_sign_of_life_extends_the_lease(host):
     attempt = attempt_of(queue(send(make_user(), make_competition())))
     work = host.work(attempt.pk)
-    Attempt.objects.update(lease_until=later(seconds=1), capability_expires=later(seconds=1))
+    Attempt.objects.update(lease_until=later(seconds=1))
     assert work.report().json() == {"cancel": False}
     attempt.refresh_from_db()
-    assert attempt.lease_until == attempt.capability_expires > later(seconds=20)
-    Attempt.objects.update(capability_expires=later(seconds=-1))
-    for answer in (work.call("get", "script"), work.report(), work.log(0, b"x"), work.finish(), work.fault()):
+    assert attempt.lease_until > later(seconds=20)
+
+
+def test_a_lease_that_ran_out_is_good_until_the_attempt_is_taken_back(host):
+    work = host.work(attempt_of(queue(send(make_user(), make_competition()))).pk)
+    for call in (lambda: work.call("get", "script"), work.report, lambda: work.log(0, b"x"), work.finish):
+        Attempt.objects.update(lease_until=later(hours=-1))
+        assert call().status_code == 200
+    assert Attempt.objects.get(pk=work.attempt).state == "finished"
+    late = host.work(attempt_of(queue(send(make_user(), make_competition()))).pk)
+    Attempt.objects.update(lease_until=later(seconds=-1))
+    reap()
+    for answer in (late.call("get", "script"), late.report(), late.log(0, b"x"), late.finish()):
         assert no(answer, "attempt_over", 410)
 
 

@@ -1,11 +1,12 @@
 """Judges the text of a training script, without ever importing or executing it.
 
 `review(text)` gives a Report: verdict, findings with their exact place, and the effective configuration. The work is
-done in a limited process of its own (`child.py`); whatever goes wrong there is a rejection with its reason.
+done in a limited process of its own (`child.py`). What the text does to that process is a rejection with its reason;
+what the host does to it is a ReviewerFault.
 """
 
-from reviewer.child import review
+from reviewer.child import ReviewerFault, review
 from reviewer.policy import Policy, PolicyError
 from reviewer.report import Finding, Knob, Report
 
-__all__ = ["Finding", "Knob", "Policy", "PolicyError", "Report", "review"]
+__all__ = ["Finding", "Knob", "Policy", "PolicyError", "Report", "ReviewerFault", "review"]

@@ -8,12 +8,12 @@ import sys
 import tomllib
 from pathlib import Path
 
-from reviewer import Policy, PolicyError, review
+from reviewer import Policy, PolicyError, ReviewerFault, review
 from reviewer.report import human_lines
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print the report. Returns 0, or 2 for a file or policy that cannot be read."""
+    """Print the report. Returns 0, or 2 where a file, a policy or this host does not let it."""
     parser = argparse.ArgumentParser(prog="reviewer", description="Audit a training script without running it.")
     parser.add_argument("file", help="the script; - reads standard input")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
@@ -25,7 +25,11 @@ def main(argv: list[str] | None = None) -> int:
     except (OSError, PolicyError, tomllib.TOMLDecodeError) as error:
         print(f"reviewer: {error}", file=sys.stderr)
         return 2
-    report = review(data, policy)
+    try:
+        report = review(data, policy)
+    except ReviewerFault as fault:
+        print(f"reviewer: {fault}", file=sys.stderr)
+        return 2
     if options.json:
         print(json.dumps(report.to_json(), indent=2))
     else:

@@ -3,8 +3,12 @@
 Theory of operation. The parent checks bytes (`gate.check` cannot crash), then starts this file's `main` in a fresh
 isolated interpreter with an empty environment, hands it the policy and the text on stdin, and reads one JSON report
 from stdout. The child limits itself before it reads a byte: CPU seconds, address space, no files, no core. It never
-imports or executes the script. A crash, a time-out or an answer that is no report is a rejection that says so; the
-caller never sees an exception for anything that the script's text brought about.
+imports or executes the script. A crash, too much processor time or an answer that is no report is a rejection that
+says so; the caller never sees an exception for anything that the script's text brought about.
+
+What no text can bring about is the host's and raises ReviewerFault: a signal from outside (the kernel's when memory
+runs out, a shutdown's), a parser that cannot be imported, and time on the wall, since a child that gets its share of
+the processor reaches the limit of processor time first.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from reviewer import gate
 from reviewer.policy import Policy
 from reviewer.report import Finding, Report
 
+FAULT = 70  # exit status of a child that could not begin
 CPU_SECONDS = 20
 WALL_SECONDS = 60.0
 MEMORY_BYTES = 1 << 30  # address space; a 3,500-line script needs about 250 MB resident
@@ -29,11 +34,21 @@ _ROOT = str(Path(__file__).resolve().parent.parent)
 _START = "import sys; sys.path.insert(0, sys.argv[1]); from reviewer.child import main; sys.exit(main())"
 
 
+# How a process ends by its own doing: too much time, or a parser that ran into its limits.
+_OWN_SIGNALS = frozenset(
+    {signal.SIGXCPU, signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGXFSZ}
+)
+
+
+class ReviewerFault(Exception):
+    """This host could not carry out an audit; the sentence is for its operator, and nothing is said of the script."""
+
+
 def review(text: str | bytes, policy: Policy | None = None, *, isolated: bool = True) -> Report:
     """Audit a script and return the Report, whatever the text is.
 
     `isolated=False` audits in this process, without limits: only for the limited process itself and for tests of
-    rules. Raises OSError if this host cannot start a process.
+    rules. Raises ReviewerFault where this host is in no state to audit.
     """
     policy = policy or Policy()
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
@@ -52,9 +67,15 @@ def _in_child(data: bytes, digest: str, policy: Policy) -> Report:
     command = [sys.executable, "-I", "-c", _START, _ROOT]
     try:
         done = subprocess.run(command, input=request, capture_output=True, env={}, cwd="/", timeout=WALL_SECONDS)
-    except subprocess.TimeoutExpired:
-        return Report.of(script_sha256=digest, findings=[_too_slow(f"{WALL_SECONDS:.0f} s")])
-    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+    except OSError as error:
+        raise ReviewerFault(f"the audit's process cannot be started: {error}") from error
+    except subprocess.TimeoutExpired as error:
+        raise ReviewerFault(f"the audit got no answer within {WALL_SECONDS:.0f} s; this host is overloaded") from error
+    if done.returncode == FAULT:
+        raise ReviewerFault(f"the audit cannot begin: {done.stderr.decode('utf-8', 'replace').strip()}")
+    if done.returncode < 0 and -done.returncode not in _OWN_SIGNALS:
+        raise ReviewerFault(f"the audit's process was ended by {signal.Signals(-done.returncode).name}")
+    if done.returncode == -signal.SIGXCPU:
         return Report.of(script_sha256=digest, findings=[_too_slow(f"{CPU_SECONDS} s of processor time")])
     if done.returncode != 0:
         return Report.of(script_sha256=digest, findings=[_crashed(done.returncode, done.stderr)])
@@ -85,6 +106,7 @@ def _crashed(code: int, errors: bytes) -> Finding:
 
 def limit_this_process() -> None:
     """Give up the right to more CPU, memory, files and core dumps."""
+    signal.signal(signal.SIGXCPU, signal.SIG_DFL)  # a parent may have had it ignored, and then SIGKILL would follow
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS + 1))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
@@ -94,6 +116,11 @@ def limit_this_process() -> None:
 def main() -> int:
     """Read policy and script from stdin, write the report to stdout."""
     limit_this_process()
+    try:
+        import reviewer.audit  # noqa: F401 - before any text is read, so that a failure is not the text's
+    except ImportError as error:
+        sys.stderr.write(str(error))
+        return FAULT
     import gc
 
     gc.disable()  # one short-lived tree; collecting it costs a third of the parse

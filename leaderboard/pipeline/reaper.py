@@ -6,9 +6,11 @@ whose message may be lost is offered again. A repeated message is harmless: clai
 
 import logging
 from collections import Counter
-from datetime import timedelta
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from leaderboard.core.outbox import send
@@ -17,7 +19,8 @@ from leaderboard.runs import leases
 from leaderboard.runs import services as of_host
 from leaderboard.runs import transitions as of_run
 from leaderboard.runs.jobs import longest_seconds
-from leaderboard.runs.models import Agent, Attempt
+from leaderboard.runs.models import Agent, Attempt, Run
+from leaderboard.runs.transitions import LIVING_RUN
 from leaderboard.submissions import transitions
 from leaderboard.submissions.models import FINAL, State, Submission
 
@@ -27,13 +30,21 @@ OFFER_AGAIN = timedelta(seconds=5)
 OFFER_SLOWEST = timedelta(minutes=5)
 
 
+@tasks.task("pipeline.reap")
 def reap() -> None:
     """Make one round over everything that waits."""
     for round_of in (take_back_leases, look_at_submissions, offer_again, tidy_ended):
-        try:
+        with apart(round_of.__name__):
             round_of()
-        except Exception:  # one broken row must not keep the others waiting; the next round comes in seconds
-            log.exception("the reaper stumbled in %s", round_of.__name__)
+
+
+@contextmanager
+def apart(what: object) -> Iterator[None]:
+    """Let what goes wrong with one row be that row's: those behind it have waited as long."""
+    try:
+        yield
+    except Exception:  # whatever it is, the next round comes in seconds
+        log.exception("the reaper stumbled over %s", what)
 
 
 def take_back_leases() -> None:
@@ -42,24 +53,29 @@ def take_back_leases() -> None:
     if not leases.begin_round(now):
         return
     for attempt in _attempts().filter(state=Attempt.State.LEASED):
-        rules = attempt.run.submission.phase.rules
-        longest = timedelta(seconds=longest_seconds(rules, attempt.kind))
-        late = attempt.lease_until is None or attempt.lease_until <= now
-        if not late and (attempt.leased_at is None or attempt.leased_at + longest > now):
-            continue
-        if State(attempt.run.submission.state) in FINAL:
-            of_run.cancel_attempts(attempt.run.submission_id)
-            steps.tidy(attempt.run.submission_id)
-        elif of_run.lose(attempt, cause="lost", unless_renewed=late):
-            _follow(attempt)
+        with apart(attempt):
+            _take_back(attempt, now)
+
+
+def _take_back(attempt: Attempt, now: datetime) -> None:
+    longest = timedelta(seconds=longest_seconds(attempt.run.submission.phase.rules, attempt.kind))
+    late = attempt.lease_until is None or attempt.lease_until <= now
+    if not late and (attempt.leased_at is None or attempt.leased_at + longest > now):
+        return
+    if State(attempt.run.submission.state) in FINAL:
+        of_run.cancel_attempts(attempt.run.submission_id)
+        steps.tidy(attempt.run.submission_id)
+    elif of_run.lose(attempt, cause="lost", unless_renewed=late):
+        tasks.settle(attempt.pk)
 
 
 def look_at_submissions() -> None:
     """Drive on what is past its deadline; who of several reapers moves the deadline first, acts."""
     due = Submission.objects.exclude(state__in=FINAL).filter(deadline__lte=timezone.now())
     for submission in due.select_related("phase", "team").defer("script").order_by("deadline"):
-        if transitions.look_again(submission):
-            drive(submission)
+        with apart(submission):
+            if transitions.look_again(submission):
+                drive(submission)
 
 
 def drive(submission: Submission) -> None:
@@ -80,7 +96,7 @@ def drive(submission: Submission) -> None:
         for attempt in _attempts().filter(
             run__submission=submission, state__in=(Attempt.State.FINISHED, Attempt.State.LOST)
         ):
-            _follow(attempt)
+            tasks.settle(attempt.pk)
         tasks.publish(submission.pk)
 
 
@@ -97,26 +113,26 @@ def offer_again() -> None:
         if attempt.agent
     )
     for attempt in _attempts().filter(state=Attempt.State.WAITING).order_by("pk"):
-        hardware = attempt.run.submission.phase.rules.hardware
-        if attempt.sent_at is None:
-            if not of_host.offer(attempt):
-                return  # the broker is away, and asking it once more for each attempt would take as many time-outs
-        elif idle[hardware] > 0:
-            idle[hardware] -= 1
-            pause = min(max(OFFER_AGAIN, attempt.sent_at - attempt.created), OFFER_SLOWEST)
-            if attempt.sent_at + pause <= now:
-                of_host.offer(attempt)
+        with apart(attempt):
+            hardware = attempt.run.submission.phase.rules.hardware
+            if attempt.sent_at is None:
+                if not of_host.offer(attempt):
+                    return  # the broker is away, and asking it once more for each attempt would take as many time-outs
+            elif idle[hardware] > 0:
+                idle[hardware] -= 1
+                pause = min(max(OFFER_AGAIN, attempt.sent_at - attempt.created), OFFER_SLOWEST)
+                if attempt.sent_at + pause <= now:
+                    of_host.offer(attempt)
 
 
 def tidy_ended() -> None:
-    """Cancel what still waits of submissions that are over."""
-    waiting = _attempts().filter(state=Attempt.State.WAITING, run__submission__state__in=FINAL)
-    for submission_id in sorted({attempt.run.submission_id for attempt in waiting}):
-        steps.tidy(submission_id)
-
-
-def _follow(attempt: Attempt) -> None:
-    (tasks.collect if attempt.kind == Attempt.Kind.TRAIN else tasks.score)(attempt.pk)
+    """Cancel what still waits of submissions that are over, unless a host is yet to hear of the end."""
+    over = Q(submission__state__in=FINAL)
+    waiting = Q(attempts__state=Attempt.State.WAITING)
+    ended = Run.objects.filter(over, waiting | Q(state__in=LIVING_RUN)).exclude(attempts__state=Attempt.State.LEASED)
+    for submission_id in sorted(set(ended.values_list("submission_id", flat=True))):
+        with apart(f"submission {submission_id}"):
+            steps.tidy(submission_id)
 
 
 def _attempts() -> QuerySet[Attempt]:

@@ -1,6 +1,7 @@
 """Steps that tasks and reaper share. Each may be repeated: it finds out what is still to be done."""
 
 from functools import partial
+from typing import Protocol
 
 from django.db import transaction
 
@@ -22,18 +23,18 @@ def load(submission_id: int) -> Submission | None:
     return rows.filter(pk=submission_id).first()
 
 
-def ended(attempt_id: int, kind: Attempt.Kind) -> Attempt | None:
+def ended(attempt_id: int) -> Attempt | None:
     """Return an attempt that has ended and still decides something.
 
     None for one that goes on, was followed by another, or whose submission is over; of the last the rest is tidied up.
     """
     attempt = find(attempt_id)
-    if attempt is None or attempt.kind != kind or attempt.state not in (Attempt.State.FINISHED, Attempt.State.LOST):
+    if attempt is None or attempt.state not in (Attempt.State.FINISHED, Attempt.State.LOST):
         return None
     if State(attempt.run.submission.state) in FINAL:
         tidy(attempt.run.submission_id)
         return None
-    if attempt.run.attempts.filter(kind=kind, shard=attempt.shard, number__gt=attempt.number).exists():
+    if attempt.run.attempts.filter(kind=attempt.kind, shard=attempt.shard, number__gt=attempt.number).exists():
         return None
     return attempt
 
@@ -67,12 +68,7 @@ def fail(attempt: Attempt, ending: Ending) -> None:
     if attempt.kind == Attempt.Kind.TRAIN and attempt.state == Attempt.State.FINISHED:
         note_use(attempt)
     of_run.end(attempt.run, Run.State.FAILED, attempt, cause=ending.code)
-    submission = attempt.run.submission
-    while State(submission.state) not in FINAL:
-        if transitions.fail(submission, State(submission.state), code=ending.code, reason=ending.sentence):
-            break
-        submission.refresh_from_db(fields=["state"])
-    tidy(submission.pk)
+    _end(attempt.run.submission, transitions.fail, code=ending.code, reason=ending.sentence)
 
 
 def repeat(attempt: Attempt, ending: Ending) -> None:
@@ -86,16 +82,11 @@ def repeat(attempt: Attempt, ending: Ending) -> None:
             offer_after_commit(following)
         return
     of_run.end(run, Run.State.ERRORED, attempt, cause=ending.code)
-    submission = run.submission
     reason = (
         f"{ATTEMPTS} attempts at run {run.index + 1} ended on our side, the last one so: {ending.sentence} "
         "Your quota is refunded; send it again."
     )
-    while State(submission.state) not in FINAL:
-        if transitions.error(submission, State(submission.state), code=ending.code, reason=reason):
-            break
-        submission.refresh_from_db(fields=["state"])
-    tidy(submission.pk)
+    _end(run.submission, transitions.error, code=ending.code, reason=reason)
 
 
 def tidy(submission_id: int) -> None:
@@ -104,3 +95,18 @@ def tidy(submission_id: int) -> None:
     busy = Attempt.objects.filter(run__submission_id=submission_id, state=Attempt.State.LEASED).exists()
     if not busy:
         of_run.cancel_runs(submission_id)
+
+
+class _End(Protocol):
+    """`transitions.fail` or `transitions.error`."""
+
+    def __call__(self, submission: Submission, old: State, *, code: str, reason: str) -> bool: ...
+
+
+def _end(submission: Submission, end: _End, *, code: str, reason: str) -> None:
+    """End a submission from whatever state it has got to meanwhile, unless it is over already."""
+    while State(submission.state) not in FINAL and not end(
+        submission, State(submission.state), code=code, reason=reason
+    ):
+        submission.refresh_from_db(fields=["state"])
+    tidy(submission.pk)

@@ -1,4 +1,4 @@
-"""The way of a submission, top to bottom: audit, dispatch, collect, score, publish.
+"""The way of a submission, top to bottom: audit, dispatch, settle (collect, then score), publish.
 
 Tasks carry one id, read everything else from the database, and may come twice, late or never: each looks at what is
 true and does what is still to do. What is never sent is sent again by the reaper.
@@ -47,18 +47,28 @@ def audit(submission_id: int) -> None:
     if submission is None or not transitions.start_audit(submission):
         return
     policy = reviewer.Policy.from_mapping(submission.policy.body)
-    report = reviewer.review(bytes(submission.script), policy)
+    try:
+        report = reviewer.review(bytes(submission.script), policy)
+    except reviewer.ReviewerFault as fault:
+        log.error("submission %s was not audited: %s", submission_id, fault)
+        transitions.restart_audit(submission)  # the reaper sends it again, and after the third audit gives up
+        return
     with transaction.atomic():
-        Report.objects.create(
-            submission=submission, verdict=report.verdict, ruleset=report.ruleset, body=report.to_json()
-        )
-        if report.verdict == "accept":
-            if transitions.accept(submission):
-                send_after_commit("pipeline.dispatch", submission_id)
-        elif report.verdict == "review":
-            transitions.ask_organizer(submission, **reports.reason(report))
-        else:
-            transitions.reject(submission, **reports.reason(report))
+        if act_on(report, submission):  # the loser of two audits leaves no second report
+            body = report.to_json()
+            Report.objects.create(submission=submission, verdict=report.verdict, ruleset=report.ruleset, body=body)
+
+
+def act_on(report: reviewer.Report, submission: Submission) -> bool:
+    """Move a submission to where its report sends it; False when another audit was first."""
+    if report.verdict == "reject":
+        return transitions.reject(submission, **reports.reason(report))
+    if report.verdict == "review":
+        return transitions.ask_organizer(submission, **reports.reason(report))
+    won = transitions.accept(submission)
+    if won:
+        send_after_commit("pipeline.dispatch", submission.pk)
+    return won
 
 
 @task("pipeline.dispatch")
@@ -85,40 +95,37 @@ def dispatch(submission_id: int) -> None:
         steps.offer_after_commit(attempt)
 
 
-@task("pipeline.collect")
-def collect(attempt_id: int) -> None:
-    """Act on the end of a training attempt: seal the run, fail the submission, or try again."""
-    attempt = steps.ended(attempt_id, Attempt.Kind.TRAIN)
+@task("pipeline.settle")
+def settle(attempt_id: int) -> None:
+    """Act on the end of an attempt: take what it brought, fail its submission, or try again."""
+    attempt = steps.ended(attempt_id)
     if attempt is None:
         return
-    run, ending = attempt.run, ending_of(attempt)
+    ending = ending_of(attempt)
     if ending.whose == "script":
         steps.fail(attempt, ending)
     elif ending.whose == "platform":
         steps.repeat(attempt, ending)
+    elif attempt.kind == Attempt.Kind.TRAIN:
+        collect(attempt)
     else:
-        steps.note_use(attempt)
-        of_run.seal(run, attempt, checkpoint_sha256=attempt.receipt.body["checkpoint_sha256"])
-        steps.first_attempt_at(run, Attempt.Kind.SCORE, PUBLIC)
-        steps.begin_scoring(run.submission)
+        score(attempt)
 
 
-@task("pipeline.score")
-def score(attempt_id: int) -> None:
-    """Act on the end of a scoring attempt: write the one Score of its run and shard, fail, or try again."""
-    attempt = steps.ended(attempt_id, Attempt.Kind.SCORE)
-    if attempt is None:
-        return
-    run, ending = attempt.run, ending_of(attempt)
-    if ending.whose == "script":
-        steps.fail(attempt, ending)
-    elif ending.whose == "platform":
-        steps.repeat(attempt, ending)
-    else:
-        numbers = attempt.receipt.body["score"]
-        fields = ("total_nats", "num_bytes", "num_tokens", "bpb")
-        of_run.record_score(run, attempt, {field: numbers[field] for field in fields})
-        publish(run.submission_id)
+def collect(attempt: Attempt) -> None:
+    """Seal a run that has trained and have its checkpoint scored."""
+    steps.note_use(attempt)
+    of_run.seal(attempt.run, attempt, checkpoint_sha256=attempt.receipt.body["checkpoint_sha256"])
+    steps.first_attempt_at(attempt.run, Attempt.Kind.SCORE, PUBLIC)
+    steps.begin_scoring(attempt.run.submission)
+
+
+def score(attempt: Attempt) -> None:
+    """Write the one Score of a run and shard."""
+    numbers = attempt.receipt.body["score"]
+    fields = ("total_nats", "num_bytes", "num_tokens", "bpb")
+    of_run.record_score(attempt.run, attempt, {field: numbers[field] for field in fields})
+    publish(attempt.run.submission_id)
 
 
 @task("pipeline.publish")
@@ -139,11 +146,3 @@ def publish(submission_id: int) -> None:
     mean = math.fsum(values) / len(values)
     sd = statistics.stdev(values) if len(values) > 1 else None
     transitions.rank(submission, mean=mean, sd=sd, n=len(values))
-
-
-@task("pipeline.reap")
-def reap() -> None:
-    """Look for what is stuck; see reaper.py."""
-    from leaderboard.pipeline.reaper import reap as look
-
-    look()

@@ -87,6 +87,9 @@ class Attempt(models.Model):
         )
         indexes = (models.Index(fields=("state", "lease_until")),)
 
+    def __str__(self) -> str:
+        return f"attempt {self.pk}"
+
 
 class Round(models.Model):
     """The one row that says when the reaper last looked, and until when it takes nobody's lease back."""

@@ -72,7 +72,7 @@ def finish(attempt: Attempt, *, receipt: dict[str, Any], signature: str) -> None
     receipts.check(attempt, receipt, signature)
     if not transitions.finish(attempt, body=receipt, signature=signature):
         raise Refusal("attempt_over", "This attempt was taken away meanwhile.", 410)
-    _go_on(attempt)
+    send_after_commit("pipeline.settle", attempt.pk)
 
 
 def give_up(attempt: Attempt, fault: str) -> None:
@@ -82,12 +82,7 @@ def give_up(attempt: Attempt, fault: str) -> None:
     leases.require_live(attempt)
     if not transitions.lose(attempt, cause="host_fault", detail=fault[:FAULT_CHARACTERS]):
         raise Refusal("attempt_over", "This attempt was taken away meanwhile.", 410)
-    _go_on(attempt)
-
-
-def _go_on(attempt: Attempt) -> None:
-    task = "pipeline.collect" if attempt.kind == Attempt.Kind.TRAIN else "pipeline.score"
-    send_after_commit(task, attempt.pk)
+    send_after_commit("pipeline.settle", attempt.pk)
 
 
 def _facts(events: list[HostEvent]) -> dict[str, Any]:

@@ -26,8 +26,8 @@ def start_audit(submission: Submission) -> bool:
 
 
 def restart_audit(submission: Submission) -> bool:
-    """auditing → received: nobody finished it in time."""
-    return _move(submission, State.AUDITING, State.RECEIVED, "The audit did not answer in time; it starts again.")
+    """auditing → received: the audit did not come to its end, which is ours."""
+    return _move(submission, State.AUDITING, State.RECEIVED, "The audit was not finished (ours); it starts again.")
 
 
 def give_up_audit(submission: Submission) -> bool:

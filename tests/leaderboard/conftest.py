@@ -2,7 +2,7 @@
 
 import subprocess
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -54,15 +54,24 @@ def empty_queues(broker: Path) -> Iterator[None]:
         client.flushall()
 
 
-@pytest.fixture
-def broker_is_down(broker: Path) -> Iterator[None]:
-    """Let the broker's socket be gone for a test, and every open connection with it."""
+@contextmanager
+def down(broker: Path) -> Iterator[None]:
+    """Let the broker's socket be gone for a while, and every open connection with it."""
     away = broker.with_suffix(".away")
     _hang_up()
     broker.rename(away)
-    yield
-    _hang_up()
-    away.rename(broker)
+    try:
+        yield
+    finally:
+        _hang_up()
+        away.rename(broker)
+
+
+@pytest.fixture
+def broker_is_down(broker: Path) -> Iterator[None]:
+    """Let the broker be away for a whole test."""
+    with down(broker):
+        yield
 
 
 def _hang_up() -> None:

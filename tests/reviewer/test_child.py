@@ -1,4 +1,4 @@
-"""The limited process: its report is the same, and whatever happens to it is a rejection with the reason."""
+"""The limited process: its report is the same; what the text does to it is a rejection, what the host does a fault."""
 
 import json
 import resource
@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from reviewer import Policy, Report, child, review
+from reviewer import Policy, Report, ReviewerFault, child, review
 from tests.reviewer.scripts import BASELINE, KNOBS
 
 
@@ -34,18 +34,42 @@ def test_a_report_comes_well_under_a_second() -> None:
         ("print('[' * 5000)", "G014", "no readable answer"),
         ("print('not json')", "G014", "no readable answer"),
         ("pass", "G014", "no readable answer"),
-        ("import signal; signal.pause()", "G012", "did not finish"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGXCPU)", "G012", "processor time"),
     ],
 )
-def test_any_end_of_the_process_is_a_rejection(
+def test_an_end_that_a_text_can_bring_about_is_a_rejection(
     monkeypatch: pytest.MonkeyPatch, program: str, code: str, words: str
 ) -> None:
     monkeypatch.setattr(child, "_START", program)
-    monkeypatch.setattr(child, "WALL_SECONDS", 1.5)
     report = review("x = 1\n")
     assert report.verdict == "reject"
     assert [f.rule for f in report.findings] == [code]
     assert words in report.findings[0].message
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "SIGKILL"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", "SIGTERM"),
+        ("import signal; signal.pause()", "within 1 s"),
+        (child._START.replace("import sys;", "import sys; sys.modules['libcst'] = None;"), "libcst"),
+    ],
+)
+def test_an_end_that_no_text_can_bring_about_is_a_fault_of_the_host(
+    monkeypatch: pytest.MonkeyPatch, program: str, words: str
+) -> None:
+    monkeypatch.setattr(child, "_START", program)
+    if "pause" in program:
+        monkeypatch.setattr(child, "WALL_SECONDS", 1.0)
+    with pytest.raises(ReviewerFault, match=words):
+        review("x = 1\n")
+
+
+def test_a_host_that_starts_no_process_is_at_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with pytest.raises(ReviewerFault, match="cannot be started"):
+        review("x = 1\n")
 
 
 def test_a_report_about_another_text_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,14 +5,16 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from leaderboard.competitions.models import Phase
 from leaderboard.pipeline import reaper, tasks
 from leaderboard.pipeline.reaper import reap
 from leaderboard.runs import transitions as of_run
-from leaderboard.runs.models import Attempt, Run, Score
+from leaderboard.runs.models import Attempt, Receipt, Run, Score
 from leaderboard.submissions import transitions
 from leaderboard.submissions.models import Submission
 from leaderboard.submissions.services import withdraw
-from tests.leaderboard.cast import later, make_competition, make_user
+from tests.leaderboard.cast import later, make_competition, make_phase, make_user
+from tests.leaderboard.conftest import down
 from tests.leaderboard.host import Host, drive, queue, send, take
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -59,13 +61,13 @@ def test_every_task_twice_changes_nothing_the_second_time():
     train = host.claim_next()
     train.finish()
     for _ in range(3):
-        tasks.collect(train.attempt)
+        tasks.settle(train.attempt)
     score = next(args for name, args in take("hw.cpu"))
     work = host.work(*score)
     work.finish()
     for _ in range(3):
-        tasks.score(work.attempt)
-        tasks.collect(train.attempt)
+        tasks.settle(work.attempt)
+        tasks.settle(train.attempt)
         tasks.publish(submission.pk)
     submission.refresh_from_db()
     assert submission.state == "ranked"
@@ -155,22 +157,19 @@ def test_waiting_attempts_are_offered_again_to_idle_hosts_only():
     assert list(take("hw.cpu")) == []
 
 
-def test_an_offer_that_never_went_out_goes_out(broker_is_down):
+def test_an_offer_that_never_went_out_goes_out_when_the_broker_is_back(broker):
     submission = send(make_user(), make_competition())
     transitions.start_audit(submission)
     transitions.accept(submission)
-    tasks.dispatch(submission.pk)
-    assert Attempt.objects.get().sent_at is None
-    submission.refresh_from_db()
-    assert submission.state == "queued"
-
-
-def test_an_attempt_without_an_offer_gets_one():
-    queue(send(make_user(), make_competition()))
-    lose_messages()
-    Attempt.objects.update(sent_at=None)
+    with down(broker):
+        tasks.dispatch(submission.pk)
+        reap()
+        assert Attempt.objects.get().sent_at is None
+        submission.refresh_from_db()
+        assert submission.state == "queued"
+    assert list(take("hw.cpu")) == []
     reap()
-    assert len(list(take("hw.cpu"))) == 1
+    assert list(take("hw.cpu")) == [("agent.execute", [Attempt.objects.get().pk])]
 
 
 def test_what_waits_of_a_withdrawn_submission_is_cancelled():
@@ -193,14 +192,63 @@ def test_a_phase_whose_seeds_are_gone_is_ours_and_refunded(settings):
     assert submission.quota_entries.filter(kind="refund").exists()
 
 
-def test_a_round_goes_on_after_a_row_that_cannot_be_read():
-    broken = queue(send(make_user(), make_competition()))
-    sound = send(make_user(), make_competition())
-    Host.register().claim_next()
-    phase = broken.phase
-    phase.spec = {}
-    phase.save()
+def test_what_a_withdrawal_left_running_is_settled_when_the_message_of_its_end_is_lost():
+    ada = make_user()
+    submission, host = queue(send(ada, make_competition(runs=2))), Host.register()
+    work, other = host.claim_next(), host.claim_next()
+    withdraw(user=ada, submission=submission)
+    work.finish()
+    lose_messages()
+    reap()
+    assert {run.state for run in submission.runs.all()} == {"running"}  # the other host is yet to hear of it
+    other.finish()
+    lose_messages()
+    reap()
+    assert {run.state for run in submission.runs.all()} == {"cancelled"}
+
+
+def two_with_the_first_unreadable():
+    """Queue two submissions of one competition's phases; the rules of the first one's phase cannot be read any more."""
+    demo = make_competition()
+    make_phase(demo, "other")
+    broken = queue(send(make_user(), demo))
+    sound = queue(send(make_user(), demo, phase="other"))
+    lose_messages()
+    return broken, sound
+
+
+def spoil(submission):
+    Phase.objects.filter(pk=submission.phase_id).update(spec={})
+
+
+def test_a_lease_is_taken_back_behind_one_whose_row_cannot_be_read(caplog):
+    broken, sound = two_with_the_first_unreadable()
+    host = Host.register()
+    for submission in (broken, sound):
+        host.work(submission.runs.get().attempts.get().pk)
+    Attempt.objects.update(lease_until=later(seconds=-1))
+    spoil(broken)
+    reap()
+    states = [submission.runs.get().attempts.order_by("pk").first().state for submission in (broken, sound)]
+    assert states == ["leased", "lost"]
+    assert "stumbled over attempt" in caplog.text
+
+
+def test_an_attempt_is_offered_behind_one_whose_row_cannot_be_read():
+    broken, sound = two_with_the_first_unreadable()
+    Attempt.objects.update(sent_at=None)
+    spoil(broken)
+    reap()
+    assert list(take("hw.cpu")) == [("agent.execute", [sound.runs.get().attempts.get().pk])]
+
+
+def test_a_submission_is_looked_at_behind_one_that_cannot_be_driven():
+    demo = make_competition()
+    broken, sound = queue(send(make_user(), demo)), send(make_user(), demo)
+    Host.register().claim_next().finish()
+    Receipt.objects.all().delete()  # so that the end of its attempt cannot be read
     lose_messages()
     time_passes()
+    Submission.objects.filter(pk=broken.pk).update(deadline=later(hours=-1))
     reap()
     assert ("pipeline.audit", [sound.pk]) in list(take("platform"))

@@ -1,0 +1,59 @@
+"""The audit's task: its verdict counts once, and what is the host's doing is never told as the script's."""
+
+import pytest
+
+import reviewer
+from leaderboard.pipeline import reaper, tasks
+from leaderboard.pipeline.reaper import reap
+from leaderboard.submissions import transitions
+from leaderboard.submissions.models import Submission
+from reviewer import child
+from tests.leaderboard.cast import SCRIPT, later, make_competition, make_user
+from tests.leaderboard.host import drive, send
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_of_two_audits_the_one_that_decides_leaves_its_report(monkeypatch):
+    submission = send(make_user(), make_competition())
+    review = reviewer.review
+
+    def slow(*args):
+        """Take so long that the audit was started again, and is over, before this one is."""
+        monkeypatch.setattr(reviewer, "review", review)
+        transitions.restart_audit(Submission.objects.get(pk=submission.pk))
+        tasks.audit(submission.pk)
+        return reviewer.Report.of(script_sha256="0" * 64, findings=[])
+
+    monkeypatch.setattr(reviewer, "review", slow)
+    tasks.audit(submission.pk)
+    submission.refresh_from_db()
+    assert submission.state == "accepted"
+    assert submission.reports.get().body["script_sha256"] == submission.script_sha256
+
+
+@pytest.mark.parametrize("end", ["SIGKILL", "SIGTERM"])
+def test_a_child_that_somebody_ended_is_ours_and_the_audit_is_repeated(monkeypatch, end):
+    submission = send(make_user(), make_competition())
+    with monkeypatch.context() as host:
+        host.setattr(child, "_START", f"import os, signal; os.kill(os.getpid(), signal.{end})")
+        assert drive() == ["pipeline.audit"]
+    submission.refresh_from_db()
+    assert (submission.state, submission.reports.count()) == ("received", 0)
+    Submission.objects.update(deadline=later(seconds=-1))
+    reap()
+    drive()
+    submission.refresh_from_db()
+    assert submission.state == "queued"
+
+
+def test_a_host_that_cannot_audit_ends_in_errored_with_a_refund_and_not_in_a_rejection(monkeypatch):
+    monkeypatch.setattr(child, "_START", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
+    submission = send(make_user(), make_competition(), SCRIPT)
+    for _ in range(reaper.AUDITS):
+        drive()
+        Submission.objects.update(deadline=later(seconds=-1))
+        reap()
+    submission.refresh_from_db()
+    assert (submission.state, submission.reason_code) == ("errored", "audit_unavailable")
+    assert list(submission.quota_entries.values_list("kind", flat=True)) == ["hold", "refund"]

@@ -6,9 +6,9 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Router
 
 from leaderboard.api.auth import Caller
+from leaderboard.competitions.queries import find_phase
 from leaderboard.standings.queries import board
 from leaderboard.standings.sheets import csv_of
-from leaderboard.submissions.services import find_phase
 
 router = Router(tags=["standings"], auth=Caller(optional=True))
 

@@ -42,7 +42,8 @@ def publish(*, file: CompetitionFile, policy: dict[str, Any], kit_sha256: str, f
         build = f"build it first: manage.py shards build --set {file.shards.set}"
         raise NotAllowed((("shards", "set"), f"there is no shard set {file.shards.set!r}; {build}"))
     competition = Competition.objects.select_for_update().filter(slug=file.slug).first()
-    # The phases' rows are locked too: a submission that arrives now waits, and is then judged by the new rules.
+    # The phases' rows are locked too, as an upload locks its phase's: one that arrives now waits, and then reads the
+    # new rules; one that is half in is seen here, and what is fixed by submissions stays.
     before = {phase.slug: phase for phase in Phase.objects.select_for_update().filter(competition=competition)}
     if problems := _refused(file, shards, competition, before):
         raise NotAllowed(*problems)

@@ -11,6 +11,7 @@ from leaderboard.accounts.models import Team, User
 from leaderboard.accounts.services import ensure_team
 from leaderboard.competitions.launch import parse
 from leaderboard.competitions.models import Phase
+from leaderboard.competitions.queries import open_phase
 from leaderboard.core.errors import Refusal
 from leaderboard.core.outbox import send_after_commit
 from leaderboard.ledger import services as ledger
@@ -31,20 +32,22 @@ def receive(
     unknown_phase 404, phase_upcoming and phase_closed 409, bad_note and bad_launch 400, too_large 413, duplicate 409,
     quota 429.
     """
-    phase = open_phase(competition_slug, phase_slug)
-    note = _note(note)
-    limit = phase.rules.limits.script_bytes
-    if len(script) > limit:
-        raise Refusal(
-            "too_large", f"The script has {len(script):,} bytes; this phase allows {limit:,}.", 413, limit=limit
-        )
-    launch = launch.strip() or phase.rules.launch.default
-    spec = parse(launch, phase.rules.launch)
-    launch = shlex.join(shlex.split(launch))  # the same command spelled with other blanks is the same command
-    team = ensure_team(user=user, competition=phase.competition)
-    now = timezone.now()
     with transaction.atomic():
+        # First of all locks: the phase's rules as judged here are those in force when the submission is in. A load of
+        # the competition file waits for this, or this for it; what is refused leaves no new team behind either.
+        phase = open_phase(competition_slug, phase_slug, lock=True)
+        note = _note(note)
+        limit = phase.rules.limits.script_bytes
+        if len(script) > limit:
+            raise Refusal(
+                "too_large", f"The script has {len(script):,} bytes; this phase allows {limit:,}.", 413, limit=limit
+            )
+        launch = launch.strip() or phase.rules.launch.default
+        spec = parse(launch, phase.rules.launch)
+        launch = shlex.join(shlex.split(launch))  # the same command spelled with other blanks is the same command
+        team = ensure_team(user=user, competition=phase.competition)
         account = quota.lock(team, phase)
+        now = timezone.now()
         script_sha256 = hashlib.sha256(script).hexdigest()
         _refuse_duplicate(team, phase, script_sha256, launch)
         quota.require_place(team, phase, now)
@@ -85,29 +88,6 @@ def receive(
         )
         send_after_commit("pipeline.audit", submission.pk)
     return submission
-
-
-def open_phase(competition_slug: str, phase_slug: str) -> Phase:
-    """Return a phase that takes submissions now. Raises Refusal unknown_phase, phase_upcoming or phase_closed."""
-    phase = find_phase(competition_slug, phase_slug)
-    state = phase.state()
-    if state == "upcoming":
-        raise Refusal("phase_upcoming", f"Phase {phase.slug} opens on {phase.opens:%Y-%m-%d at %H:%M} UTC.", 409)
-    if state == "closed":
-        raise Refusal("phase_closed", f"Phase {phase.slug} closed on {phase.closes:%Y-%m-%d at %H:%M} UTC.", 409)
-    return phase
-
-
-def find_phase(competition_slug: str, phase_slug: str) -> Phase:
-    """Return a phase by its names. Raises Refusal unknown_phase (404), which lists the phases there are."""
-    phases = Phase.objects.filter(competition__slug=competition_slug).select_related("competition__kit")
-    found = next((phase for phase in phases if phase.slug == phase_slug), None)
-    if found is not None:
-        return found
-    if not phases:
-        raise Refusal("unknown_phase", f"There is no competition called {competition_slug[:60]!r}.", 404)
-    known = ", ".join(phase.slug for phase in phases)
-    raise Refusal("unknown_phase", f"{competition_slug} has no phase called {phase_slug[:60]!r}, only: {known}.", 404)
 
 
 def withdraw(*, user: User, submission: Submission) -> Submission:

@@ -2,10 +2,13 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from threading import Thread
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
+from leaderboard.accounts.models import Team
+from leaderboard.competitions.models import Phase
 from leaderboard.core.errors import Refusal
 from leaderboard.submissions.models import QuotaEntry, State, Submission
 from leaderboard.submissions.services import receive
@@ -136,3 +139,33 @@ def test_a_broker_that_is_down_loses_nothing(broker_is_down, caplog):
     assert "was not sent" in caplog.text
     assert Submission.objects.get(pk=submission.pk).state == State.RECEIVED
     assert submission.deadline - submission.changed == timedelta(seconds=5)
+
+
+def test_an_upload_is_judged_by_the_rules_that_hold_when_it_enters():
+    demo, ada = make_competition(), make_user()
+    said = []
+
+    def upload():
+        try:
+            said.append(send(ada, demo).state)
+        except Refusal as no:
+            said.append(no.code)
+        finally:
+            connection.close()
+
+    waiting = Thread(target=upload)
+    with transaction.atomic():  # as the load of a competition file does it
+        phase = Phase.objects.select_for_update().get()
+        Phase.objects.filter(pk=phase.pk).update(closes=later(seconds=-1))
+        waiting.start()
+        waiting.join(0.5)
+        assert waiting.is_alive()  # it waits for the load
+    waiting.join(30)
+    assert said == ["phase_closed"]
+    assert not Submission.objects.exists()
+
+
+def test_a_refused_upload_leaves_no_team():
+    demo, ada = make_competition(), make_user()
+    assert refusal(user=ada, competition_slug=demo.slug, launch="rm -rf .").code == "bad_launch"
+    assert not Team.objects.exists()

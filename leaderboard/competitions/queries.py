@@ -1,0 +1,35 @@
+"""Reads of competitions: a phase by its names."""
+
+from leaderboard.competitions.models import Phase
+from leaderboard.core.errors import Refusal
+
+
+def open_phase(competition_slug: str, phase_slug: str, *, lock: bool = False) -> Phase:
+    """Return a phase that takes submissions now; `lock` holds its row until the caller's transaction ends.
+
+    Raises Refusal unknown_phase (404), phase_upcoming or phase_closed (409).
+    """
+    phase = find_phase(competition_slug, phase_slug, lock=lock)
+    state = phase.state()
+    if state == "upcoming":
+        raise Refusal("phase_upcoming", f"Phase {phase.slug} opens on {phase.opens:%Y-%m-%d at %H:%M} UTC.", 409)
+    if state == "closed":
+        raise Refusal("phase_closed", f"Phase {phase.slug} closed on {phase.closes:%Y-%m-%d at %H:%M} UTC.", 409)
+    return phase
+
+
+def find_phase(competition_slug: str, phase_slug: str, *, lock: bool = False) -> Phase:
+    """Return a phase by its names. Raises Refusal unknown_phase (404), which lists the phases there are."""
+    phases = Phase.objects.filter(competition__slug=competition_slug)
+    if lock:
+        # Without joins, so that the competition is read once the lock is there; rows that refer to a phase may be added.
+        wanted = phases.select_for_update(no_key=True)
+    else:
+        wanted = phases.select_related("competition")
+    found = wanted.filter(slug=phase_slug).first()
+    if found is not None:
+        return found
+    known = ", ".join(phases.values_list("slug", flat=True))
+    if not known:
+        raise Refusal("unknown_phase", f"There is no competition called {competition_slug[:60]!r}.", 404)
+    raise Refusal("unknown_phase", f"{competition_slug} has no phase called {phase_slug[:60]!r}, only: {known}.", 404)

@@ -4,7 +4,8 @@
     stdout   one JSON event per line, the receipt always last
     exit     0 a receipt was written, whatever it says; with a sentence on stderr: 2 job refused, 3 host failed
 
-SIGTERM cancels the run. The runner dies with its parent, and its sandboxes die with it.
+SIGTERM cancels the run. The runner dies with its parent, and its sandboxes die with it. `--parent` names the process
+that this is to be: a starter that is killed while the runner still imports is no longer its parent when it looks.
 """
 
 import argparse
@@ -106,8 +107,9 @@ def main(arguments: list[str] | None = None) -> int:
     """Carry out the job named on the command line; see the module's text for exit codes."""
     parser = argparse.ArgumentParser(prog="python -m scoring.runner", description="Carry out one job.")
     parser.add_argument("job", type=Path)
+    parser.add_argument("--parent", type=int, metavar="PID", help="end with this process; by hand: the shell it is")
     options = parser.parse_args(arguments)
-    prelude.die_with_parent(os.getppid())
+    prelude.die_with_parent(options.parent or os.getppid())
     cancel = cancel_pipe()
     try:
         key = read_key(sys.stdin.readline().strip())

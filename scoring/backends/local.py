@@ -5,6 +5,7 @@ process that lives as long as the run should.
 """
 
 import json
+import os
 import queue
 import signal
 import subprocess
@@ -32,7 +33,7 @@ class LocalRun:
     def start(cls, job_path: Path, signing_key: str) -> Self:
         """Start the runner on a job file; the signing key (hex) goes over standard input, never through a file."""
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "scoring.runner", str(job_path)],
+            [sys.executable, "-P", "-m", "scoring.runner", "--parent", str(os.getpid()), str(job_path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

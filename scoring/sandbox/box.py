@@ -1,13 +1,13 @@
 """Starts a sandbox and holds it: the generic launcher for trainer, model server and scorer.
 
-    runner ── fork ── prelude (root: stage, drop) ── bubblewrap ── init (pid 1) ── program
-       │                                                            │
-       └──────────────── control socket, SOCK_SEQPACKET ────────────┘
+    runner ── guard ── prelude (root: stage, drop) ── bubblewrap ── init (pid 1) ── program
+       │                                                             │
+       └──────────────── control socket, SOCK_SEQPACKET ─────────────┘
 
 `start` returns when init has said *ready* and its folders' descriptors have come out; the program starts with `go`.
 So the time to build a sandbox is on nobody's clock. Both ends of a life are certain: whatever happens inside,
 `kill` ends pid 1 from outside, the kernel then kills the whole pid namespace, and `wait` has seen it empty before
-anything is read from it. Dying runners take their sandboxes along (PR_SET_PDEATHSIG at every joint).
+anything is read from it. Dying runners take their sandboxes along, at every moment (guard.py).
 
 Not isolated: the kernel itself, timing through shared caches and memory bandwidth, and readable /usr.
 """
@@ -21,9 +21,10 @@ import socket
 import subprocess
 import sys
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 
-from scoring.sandbox import bwrap, cgroups, syscalls
+from scoring.sandbox import bwrap, cgroups, guard, syscalls
 from scoring.sandbox.prelude import Stage, become_nobody
 from scoring.sandbox.spec import SLOTS, Bind, SandboxError, Spec
 
@@ -37,7 +38,8 @@ class Box:
     """A started sandbox: descriptors, and the two verbs that end it."""
 
     name: str
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[bytes]  # the guard
+    line: FileIO  # write end of the guard's pipe; closed, it ends everything
     init_pid: int
     init_pidfd: int
     control: socket.socket
@@ -90,6 +92,7 @@ class Box:
         finally:
             for fd in (self.init_pidfd, self.output, *self.folders.values()):
                 os.close(fd)
+            self.line.close()
             self.control.close()
             self.init_pidfd = -1
 
@@ -144,6 +147,8 @@ def start(spec: Spec) -> Box:
         read_info, write_info = os.pipe()
         read_out, write_out = os.pipe()
         undo.callback(os.close, read_out)
+        watched, held = os.pipe()
+        line = undo.enter_context(FileIO(held, "w"))
         sources = (bwrap.HARNESS, *(mount.source for mount in spec.mounts if isinstance(mount, Bind)))
         stage = Stage(root, sources)
         args = _command(spec, group, stage, uid, {"control": theirs.fileno(), "info": write_info})
@@ -157,16 +162,16 @@ def start(spec: Spec) -> Box:
                 env={},  # what `env -i` in front does: bubblewrap's own environment would show inside
                 pass_fds=inherit,
                 cwd="/",
-                preexec_fn=become_nobody(stage, uid, spec.cpus, group.join),
+                preexec_fn=guard.between(watched, group, become_nobody(stage, uid, spec.cpus, group.join)),
             )
         except (OSError, subprocess.SubprocessError) as error:
             raise SandboxError(f"the sandbox could not be prepared ({error}); {_DOCTOR}") from None
         finally:
             theirs.close()
-            for fd in (*args.fds, write_info, write_out):
+            for fd in (*args.fds, write_info, write_out, watched):
                 os.close(fd)
         undo.callback(process.wait)
-        undo.callback(process.kill)
+        undo.callback(line.close)
         with open(read_info, "rb") as info:
             text = info.read()
         folders = _await_ready(ours, read_out)
@@ -178,7 +183,7 @@ def start(spec: Spec) -> Box:
         "controllers": group.controllers,
         "seccomp_sha256": hashlib.sha256(_filter(spec, group)).hexdigest(),
     }
-    return Box(spec.name, process, init_pid, os.pidfd_open(init_pid), ours, read_out, folders, group, settings)
+    return Box(spec.name, process, line, init_pid, os.pidfd_open(init_pid), ours, read_out, folders, group, settings)
 
 
 def _await_ready(control: socket.socket, output: int) -> dict[str, int]:

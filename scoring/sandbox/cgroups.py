@@ -212,10 +212,14 @@ def create(name: str, *, memory_bytes: int, processes: int, cpus: tuple[int, ...
     return group if group.folders else Group()
 
 
-def sweep(name: str) -> None:
-    """Remove what a killed runner left of group `name`."""
+def sweep(name: str) -> bool:
+    """Kill what still lives in group `name`, whose runner is gone, and remove the group; False when that fails."""
     v1, v2 = _mounts()
-    parents = [*v1.values(), *([v2] if v2 else [])]
-    left = Group("v1", {str(n): parent / (_PREFIX + name) for n, parent in enumerate(parents)})
-    if any(folder.is_dir() for folder in left.folders.values()):
-        left.remove(patience=1.0)
+    groups = [Group("v1", {controller: parent / (_PREFIX + name) for controller, parent in v1.items()})]
+    if v2 is not None:
+        groups.append(Group("v2", {"freezer": v2 / (_PREFIX + name)}))
+    for group in groups:
+        group.folders = {controller: folder for controller, folder in group.folders.items() if folder.is_dir()}
+        group.kill()
+    gone = [group.remove() for group in groups]
+    return all(gone)

@@ -91,11 +91,13 @@ class Stage:
             _mount(str(source), target, None, _MS_BIND | _MS_REC)
 
 
-def become_nobody(stage: Stage, uid: int, cpus: tuple[int, ...], join: Callable[[], None]) -> Callable[[], None]:
-    """Return the function to run in the child: joins its control group, takes its CPUs, sheds every right."""
-    parent = os.getpid()
+def become_nobody(stage: Stage, uid: int, cpus: tuple[int, ...], join: Callable[[], None]) -> Callable[[int], None]:
+    """Return the function to run in the child: joins its control group, takes its CPUs, sheds every right.
 
-    def run() -> None:
+    Its argument is the process id of the parent with whom it is to die.
+    """
+
+    def run(parent: int) -> None:
         join()
         if cpus:
             os.sched_setaffinity(0, cpus)

@@ -83,11 +83,34 @@ def sweep(runs_dir: Path) -> list[str]:
         if lock is None:
             continue
         try:
-            remove_tree(runs_dir / name)
-            for part in ("train", "server", "scorer"):
-                cgroups.sweep(sandbox_name(runs_dir / name, part))
+            _clear(runs_dir / name)
             lock_path.unlink(missing_ok=True)
             swept.append(name)
         finally:
             os.close(lock)
     return swept
+
+
+def clear(runs_dir: Path) -> None:
+    """Remove everything in `runs_dir`: what a killed agent left, folders without a lock and stray files included.
+
+    For the start of a host's only agent, when no run of its own can be alive yet; a run that holds its lock is left
+    alone all the same. Raises SandboxError when something does not go away.
+    """
+    sweep(runs_dir)
+    living = {lock_path.name[1:-5] for lock_path in runs_dir.glob(".*.lock")}
+    for left in list(runs_dir.iterdir()) if runs_dir.is_dir() else ():
+        if left.name in living or left.name[1:-5] in living:
+            continue
+        if left.is_dir() and not left.is_symlink():
+            _clear(left)
+        else:
+            left.unlink()
+
+
+def _clear(folder: Path) -> None:
+    """End what still lives in the control groups of the run in `folder`, then remove groups and folder."""
+    for part in ("train", "server", "scorer"):
+        if not cgroups.sweep(sandbox_name(folder, part)):
+            raise SandboxError(f"processes of the dead run {folder.name} do not go away")
+    remove_tree(folder)

@@ -1,9 +1,11 @@
 import os
+import signal
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from scoring.sandbox import runfolder
+from scoring.sandbox import cgroups, runfolder
 from scoring.sandbox.spec import SandboxError
 
 
@@ -61,3 +63,40 @@ def test_the_sweep_takes_what_the_dead_left_and_leaves_the_living(tmp_path: Path
         assert runfolder.sweep(tmp_path) == ["r001.a001"]
         assert living.is_dir()
     assert os.listdir(tmp_path) == ["unrelated"]
+
+
+def test_clearing_takes_everything_but_a_living_run(tmp_path: Path) -> None:
+    closed = tmp_path / "r001.a001" / "inputs"
+    closed.mkdir(parents=True)
+    (closed / "script").touch()
+    closed.chmod(0o555)
+    (tmp_path / "r003.a003").mkdir()  # its lock is gone
+    (tmp_path / ".r001.a001.lock").touch()
+    (tmp_path / "stray").touch()
+    (tmp_path / "way-out").symlink_to(tmp_path.parent)
+    with runfolder.fresh(tmp_path, "r002", "a002"):
+        runfolder.clear(tmp_path)
+        assert sorted(os.listdir(tmp_path)) == [".r002.a002.lock", "r002.a002"]
+    assert tmp_path.parent.is_dir()
+    runfolder.clear(tmp_path / "never-made")
+
+
+def test_clearing_ends_what_a_killed_runner_left_frozen(tmp_path: Path) -> None:
+    folder = tmp_path / "r001.a001"
+    folder.mkdir()
+    group = cgroups.create(
+        runfolder.sandbox_name(folder, "train"), memory_bytes=1 << 28, processes=4, cpus=(min(os.sched_getaffinity(0)),)
+    )
+    if not group.folders:
+        pytest.skip("this host lends no control groups")
+    left = subprocess.Popen(["/bin/sleep", "600"], preexec_fn=group.join)
+    group.freeze(True)
+    try:
+        runfolder.clear(tmp_path)
+        assert left.poll() == -signal.SIGKILL
+    finally:
+        group.freeze(False)
+        left.kill()
+        left.wait()
+    assert not [folder for folder in group.folders.values() if folder.exists()]
+    assert os.listdir(tmp_path) == []

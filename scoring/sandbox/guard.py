@@ -1,0 +1,78 @@
+"""Stays beside one sandbox so that nothing of it outlives the runner, whenever that is killed.
+
+    runner ── guard ── bubblewrap ── init (pid 1) ── program
+       └─ line ─┘
+
+bubblewrap asks the kernel for death with its parent on both sides of its clone, but each side only after a while.
+Killed in between (6 of 100 kills during the start), its child waits for ever for a word from the dead; and what a
+killed runner had frozen, nobody thaws. So between the runner and bubblewrap stands a process that outlives the runner
+by a moment. It holds the read end of a pipe whose other end is the runner's: end of file means that the runner is
+gone, however it went. Orphans come to the guard (PR_SET_CHILD_SUBREAPER), so it ends when nothing is left, and not
+before.
+
+It is a bare fork of the runner, never of the sandbox: it joins no control group and keeps the runner's rights.
+"""
+
+import contextlib
+import ctypes
+import os
+import select
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+from scoring.sandbox.cgroups import Group
+
+_PR_SET_CHILD_SUBREAPER = 36
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def between(line: int, group: Group, become: Callable[[int], None]) -> Callable[[], None]:
+    """Return the function to run between fork and exec: the child forks again and stays behind as the guard.
+
+    `line` is the read end of the runner's pipe; `become` gets the guard's process id and prepares what is executed.
+    """
+
+    def run() -> None:
+        own = os.getpid()
+        if _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+            raise OSError(ctypes.get_errno(), "prctl")
+        child = os.fork()
+        if child == 0:
+            become(own)
+            return
+        try:
+            _watch(child, line, group)
+        finally:
+            os._exit(0)
+
+    return run
+
+
+def _watch(child: int, line: int, group: Group) -> None:
+    """Return when nothing of the sandbox is left, and at once see to that when the runner is gone."""
+    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(signum, signal.SIG_IGN)
+    os.closerange(0, line)  # the runner's locks and pipes must not live on here
+    os.closerange(line + 1, os.sysconf("SC_OPEN_MAX"))
+    poll = select.poll()
+    for fd in (line, os.pidfd_open(child)):
+        poll.register(fd, select.POLLIN)
+    orphaned = any(fd == line for fd, _ in poll.poll())
+    if orphaned:
+        group.kill()
+    _end_children()
+    if orphaned:
+        group.remove()
+
+
+def _end_children() -> None:
+    children = Path(f"/proc/self/task/{os.getpid()}/children")
+    while True:
+        for pid in children.read_text(encoding="ascii").split():  # not reaped yet, so no number is another's by now
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
+        try:
+            os.wait()
+        except ChildProcessError:
+            return

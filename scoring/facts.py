@@ -64,7 +64,6 @@ def isolation(box: Box, spec: Spec) -> dict[str, Any]:
     """Return level and settings of a sandbox, and one hash that changes when any of them does."""
     settings: dict[str, Any] = {
         **box.settings,
-        "namespaces": ["cgroup", "ipc", "mount", "net", "pid", "user", "uts"],
         "caps": {
             "memory_bytes": spec.caps.memory_bytes,
             "processes": spec.caps.processes,

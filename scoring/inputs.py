@@ -1,4 +1,6 @@
-"""Private copies of what a sandbox reads, each checked against the hash that the job pins.
+"""Private copies of what a sandbox reads, each checked against the hash that the job pins, itself or by the manifest.
+
+Only `dev.bin` of a shard set built before its hash was noted is checked by its number of tokens instead.
 
 Every sandbox gets its own copies: through the page cache of a shared read-only file two sandboxes once passed 64 of
 64 bits. Copies go away with the run folder.
@@ -13,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from scoring.job import Host, Job
+from scoring.kits import kit_sha256
 from scoring.sandbox.seal import copy_out
 from scoring.sandbox.spec import Bind, Mount
-from scoring.shards import Manifest, ShardError, read_manifest
+from scoring.shards import Manifest, ShardError, read_manifest, unpack_tokens
 
 
 class InputRefused(Exception):
@@ -50,16 +53,6 @@ def copy(source: Path, target: Path, sha256: str | None = None) -> None:
     target.chmod(0o444)
     if sha256 is not None and digest.hexdigest() != sha256:
         raise InputRefused(f"{source.name} is not the file that the job pins")
-
-
-def _kit_sha256(folder: Path) -> str:
-    """Return the hash of a kit: sha256 over lines `name NUL size NUL sha256 newline`, names in byte order."""
-    names = sorted((p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()), key=str.encode)
-    total = hashlib.sha256()
-    for name in names:
-        content = (folder / name).read_bytes()
-        total.update(f"{name}\0{len(content)}\0{hashlib.sha256(content).hexdigest()}\n".encode())
-    return total.hexdigest()
 
 
 def _constants(job: Job, manifest: Manifest) -> dict[str, Any]:
@@ -99,19 +92,41 @@ def _common(job: Job, host: Host, folder: Path) -> tuple[Manifest, list[Mount]]:
     (folder / "constants.json").chmod(0o444)
     for key in ("tokenizer", "token_bytes"):
         name = "tokenizer.json" if key == "tokenizer" else "token_bytes.bin"
-        copy(host.open_dir / name, folder / name, manifest.raw.get(f"{key}_sha256"))
+        copy(host.open_dir / name, folder / name, _pin(manifest.raw, f"{key}_sha256"))
+    kit = folder / "kit"
     try:
-        shutil.copytree(host.kit_dir, folder / "kit", ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
+        shutil.copytree(host.kit_dir, kit, ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
     except (OSError, shutil.Error) as error:
         raise InputRefused(f"the kit cannot be read: {error}") from None
-    _make_readable(folder / "kit")
-    if _kit_sha256(folder / "kit") != job.kit_sha256:
+    _make_readable(kit)
+    files = {path.relative_to(kit).as_posix(): path.read_bytes() for path in kit.rglob("*") if path.is_file()}
+    if kit_sha256(files) != job.kit_sha256:
         raise InputRefused("the kit is not the one that the job pins")
     names = ("script", "constants.json", "tokenizer.json", "token_bytes.bin")
     mounts: list[Mount] = [Bind(folder / name, f"/holdout/{name}") for name in names]
     mounts.append(Bind(folder / "script", "/work/train.py"))
-    mounts += [Bind(path, f"/work/{path.name}") for path in sorted((folder / "kit").iterdir())]
+    mounts += [Bind(path, f"/work/{path.name}") for path in sorted(kit.iterdir())]
     return manifest, mounts
+
+
+def _pin(table: dict[str, Any], name: str) -> str:
+    pin = table.get(name)
+    if not isinstance(pin, str):
+        raise InputRefused(f"manifest.json pins no {name}")
+    return pin
+
+
+def _copy_dev(source: Path, target: Path, noted: dict[str, Any]) -> None:
+    if "sha256" in noted:
+        copy(source, target, _pin(noted, "sha256"))
+        return
+    copy(source, target)
+    try:
+        tokens = len(unpack_tokens(target.read_bytes(), source.name))
+    except ShardError as error:
+        raise InputRefused(str(error)) from None
+    if tokens != noted.get("tokens"):
+        raise InputRefused(f"{source.name} has not the number of tokens that manifest.json notes")
 
 
 def _make_readable(folder: Path) -> None:
@@ -132,7 +147,7 @@ def for_training(job: Job, host: Host, folder: Path, owner: int) -> Inputs:
     for index, file in enumerate(manifest.train_files):
         place = "data" if index < manifest.gate_files else "held"
         copy(host.open_dir / "train" / file.name, folder / place / file.name, file.sha256)
-    copy(host.open_dir / "dev.bin", folder / "dev.bin")
+    _copy_dev(host.open_dir / "dev.bin", folder / "dev.bin", manifest.raw.get("dev", {}))
     os.mkfifo(folder / "steps", 0o600)
     if owner != os.geteuid():
         os.chown(folder / "steps", owner, owner)

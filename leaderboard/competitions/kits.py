@@ -1,10 +1,5 @@
-"""Kits: the organizer's files beside the script, copied once and known by the hash of their content.
+"""Kits: the organizer's files beside the script, copied once and known by the hash of their content."""
 
-line   = name "\\0" size "\\0" sha256 of the content "\\n"      names relative, with "/", in byte order
-sha256 = SHA-256 of all lines
-"""
-
-import hashlib
 import os
 import secrets
 import shutil
@@ -12,6 +7,7 @@ import stat
 from pathlib import Path
 
 from leaderboard.env import env
+from scoring.kits import kit_sha256
 
 MAX_BYTES, MAX_FILES = 64 * 2**20, 500
 REQUIRED, TAKEN = "prepare.py", "train.py"
@@ -32,10 +28,10 @@ def store(folder: Path) -> str:
     Raises KitError for a folder without prepare.py, with links or special files, or too large.
     """
     files = _files(folder)
-    sha256 = _hash(files)
+    sha256 = kit_sha256(files)
     target = kit_path(sha256)
     if target.exists():
-        if _hash(_files(target)) != sha256:
+        if kit_sha256(_files(target)) != sha256:
             raise KitError(f"the stored copy {target} was changed; remove it and load again")
         return sha256
     fresh = target.with_name(f".{sha256}.{secrets.token_hex(4)}")
@@ -79,11 +75,3 @@ def _files(folder: Path) -> dict[str, bytes]:
     if TAKEN in files:
         raise KitError(f"a kit may not bring a {TAKEN}: that is the competitor's file")
     return files
-
-
-def _hash(files: dict[str, bytes]) -> str:
-    total = hashlib.sha256()
-    for name in sorted(files, key=str.encode):
-        content = files[name]
-        total.update(f"{name}\0{len(content)}\0{hashlib.sha256(content).hexdigest()}\n".encode())
-    return total.hexdigest()

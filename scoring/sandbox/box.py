@@ -130,6 +130,16 @@ def _command(spec: Spec, group: cgroups.Group, stage: Stage, uid: int, fds: dict
     return args
 
 
+def namespaces(pid: int) -> list[str]:
+    """Return the kinds of namespaces of process `pid` that are not also this process's; looked at, not believed."""
+    own = {name: os.readlink(f"/proc/self/ns/{name}") for name in os.listdir("/proc/self/ns")}
+    return sorted(
+        name
+        for name, link in own.items()
+        if not name.endswith("_for_children") and os.readlink(f"/proc/{pid}/ns/{name}") != link
+    )
+
+
 def start(spec: Spec) -> Box:
     """Build the sandbox of `spec` and return it ready, its program not yet started.
 
@@ -176,11 +186,13 @@ def start(spec: Spec) -> Box:
             text = info.read()
         folders = _await_ready(ours, read_out)
         init_pid = int(json.loads(text)["child-pid"])
+        apart = namespaces(init_pid)
         undo.pop_all()
     settings: dict[str, object] = {
         "uid": uid,
         "cgroup": group.version,
         "controllers": group.controllers,
+        "namespaces": apart,
         "seccomp_sha256": hashlib.sha256(_filter(spec, group)).hexdigest(),
     }
     return Box(spec.name, process, line, init_pid, os.pidfd_open(init_pid), ours, read_out, folders, group, settings)

@@ -92,6 +92,7 @@ class Stage:
             "train": {
                 "files": [{"name": n, "tokens": 64, "sha256": hashlib.sha256(c).hexdigest()} for n, c in files.items()]
             },
+            "dev": {"file": "dev.bin", "tokens": 64, "sha256": hashlib.sha256(tokens).hexdigest()},
             "public": {"commitment": "11" * 32},
             "private": {"commitment": "22" * 32},
         }

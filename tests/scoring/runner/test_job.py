@@ -66,7 +66,10 @@ def test_a_phase_that_asks_for_more_isolation_than_there_is_gets_no_run(
         runner.read_job(path)
 
 
-@pytest.mark.parametrize("file", ["script-1.py", "kit/prepare.py", "shards/train/001.bin", "shards/manifest.json"])
+PINNED = ("script-1.py", "kit/prepare.py", "shards/train/001.bin", "shards/dev.bin", "shards/tokenizer.json")
+
+
+@pytest.mark.parametrize("file", [*PINNED, "shards/token_bytes.bin", "shards/manifest.json"])
 def test_inputs_that_are_not_the_pinned_ones_are_refused(stage: Stage, file: str) -> None:
     job = stage.job("pass")
     with open(stage.home / file, "ab") as changed:

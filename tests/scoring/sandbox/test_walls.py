@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from scoring.sandbox import box
 from tests.scoring.sandbox import inside
 
 pytestmark = pytest.mark.sandbox
@@ -29,6 +30,13 @@ def test_every_namespace_is_its_own() -> None:
     names = ("user", "pid", "ipc", "uts", "net", "mnt", "cgroup")
     seen = inside.run(f"for n in {names!r}: print(os.readlink('/proc/self/ns/' + n))")
     assert not set(seen.lines) & {os.readlink(f"/proc/self/ns/{name}") for name in names}
+    assert seen.settings["namespaces"] == sorted(names)
+
+
+def test_only_namespaces_that_differ_are_named() -> None:
+    assert box.namespaces(os.getpid()) == []
+    seen = inside.run("pass")
+    assert "time" not in seen.settings["namespaces"]  # type: ignore[operator]  # nobody made one
 
 
 def test_the_environment_is_the_list_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,7 +75,7 @@ def arguments(spec: Spec, uid: int, staged: Callable[[Path], str]) -> Arguments:
         args.add("--size", "4096", "--perms", "0555", "--tmpfs", folder, "--remount-ro", folder)
     args.add("--dev", "/dev")
     _add_mounts(args, [*spec.mounts, Bind(HARNESS, HARNESS_INSIDE)], staged)
-    tmpfs = {"/tmp": spec.caps.tmp_bytes, "/dev/shm": spec.caps.tmp_bytes, **spec.extra_tmpfs}  # noqa: S108
+    tmpfs = {"/tmp": spec.caps.tmp_bytes, "/dev/shm": spec.caps.tmp_bytes}  # noqa: S108
     if spec.caps.output_bytes is not None:
         tmpfs[OUT] = spec.caps.output_bytes
     for dest, size in tmpfs.items():

@@ -101,10 +101,6 @@ class Group:
         """Return the most bytes ever in use."""
         return self._number("memory", "memory.max_usage_in_bytes", "memory.peak")
 
-    def tasks(self) -> int | None:
-        """Return how many processes and threads there are."""
-        return self._number("pids", "pids.current", "pids.current")
-
     def cpu_seconds(self) -> float | None:
         """Return CPU seconds used by the group, the dead included."""
         if (folder := self.folders.get("cpuacct")) is None:

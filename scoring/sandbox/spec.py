@@ -1,7 +1,7 @@
 """What a sandbox is asked to be: data only, no behaviour."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -72,4 +72,3 @@ class Spec:
     stdin: int | None = None
     stderr: int | None = None  # None: where stdout goes
     keep_fds: tuple[int, ...] = ()
-    extra_tmpfs: Mapping[str, int] = field(default_factory=dict)

@@ -2,103 +2,139 @@
 
 import pytest
 
-from scoring.outcomes import OUTCOMES, of
+from scoring.outcomes import OUTCOMES
 from tests.scoring.runner.stage import MIB, Stage
 
 pytestmark = pytest.mark.sandbox
 
 STEP = "from prepare import *\nrecord_step_boundary(0)\n"
 
-# name -> (script, changes to the job, code, words that the detail must hold)
+# name -> (script, changes to the job, code, whose doing it is, words that the detail must hold)
 ENDS = {
-    "a run that saves": (STEP + "save()", {}, "ok", ""),
-    "an exception": (STEP + "save()\nraise KeyError('lr')", {}, "crash", "KeyError: 'lr'"),
-    "an exit status": ("import sys; sys.exit(3)", {}, "crash", "exit status 3"),
-    "a segmentation fault": ("import os; os.kill(os.getpid(), 11)", {}, "crash", "signal 11"),
-    "a syntax error": ("def f(:\n", {}, "crash", "SyntaxError"),
-    "no checkpoint": (STEP, {}, "no_checkpoint", ""),
-    "an empty checkpoint": (STEP + "save(b'')", {}, "no_checkpoint", ""),
-    "a hang": (STEP + "while True: pass", {"clock__budget_seconds": 0.6}, "no_checkpoint", ""),
-    "a hang after saving": (STEP + "save()\nwhile True: pass", {"clock__budget_seconds": 0.6}, "ok", ""),
+    "a run that saves": (STEP + "save()", {}, "ok", "script", ""),
+    "an exception": (STEP + "save()\nraise KeyError('lr')", {}, "crash", "script", "KeyError: 'lr'"),
+    "an exit status": ("import sys; sys.exit(3)", {}, "crash", "script", "exit status 3"),
+    "a segmentation fault": ("import os; os.kill(os.getpid(), 11)", {}, "crash", "script", "signal 11"),
+    "a syntax error": ("def f(:\n", {}, "crash", "script", "SyntaxError"),
+    "no checkpoint": (STEP, {}, "no_checkpoint", "script", ""),
+    "an empty checkpoint": (STEP + "save(b'')", {}, "no_checkpoint", "script", ""),
+    "a hang": (STEP + "while True: pass", {"clock__budget_seconds": 0.6}, "no_checkpoint", "script", ""),
+    "a hang after saving": (STEP + "save()\nwhile True: pass", {"clock__budget_seconds": 0.6}, "ok", "script", ""),
     "a hang that ignores SIGTERM": (
         STEP + "import signal; signal.signal(15, signal.SIG_IGN)\nwhile True: pass",
         {"clock__budget_seconds": 0.6},
         "no_checkpoint",
+        "script",
         "",
     ),
     "budget spent without a step": (
         "from prepare import *\nimport time\nsave()\nt=time.time()\nwhile time.time() < t + 0.9: pass",
         {"clock__budget_seconds": 0.5, "clock__startup_cap_seconds": 1.5},
         "over_budget",
+        "script",
         "",
     ),
     "too much memory": (
         STEP + "x = bytearray(200 << 20)\nfor i in range(0, len(x), 4096): x[i] = 1\nsave()",
         {"limits__memory_bytes": 100 * MIB},
         "memory_limit",
+        "script",
         "",
     ),
-    "a file that is too large": (STEP + "save(bytes(9 << 20))", {}, "file_limit", "File too large"),
+    "a file that is too large": (STEP + "save(bytes(9 << 20))", {}, "file_limit", "script", "File too large"),
     "an output folder that is full": (
         STEP + "for i in range(1000): save(bytes(4 << 20), f'out/{i}')",
         {},
         "output_limit",
+        "script",
         "",
     ),
     "errors of a full folder swallowed": (
         STEP + "i = 0\nwhile True:\n  i += 1\n  try: save(bytes(4 << 20), f'out/{i}')\n  except OSError: pass",
         {},
         "output_limit",
+        "script",
         "",
     ),
     "too many files": (
         STEP + "for i in range(100): save(b'x', f'out/{i}')\nwhile True: pass",
         {},
         "output_limit",
+        "script",
         "",
     ),
-    "a gigabyte of print": (STEP + "while True: print('x' * 4096)", {}, "log_limit", ""),
+    "a gigabyte of print": (STEP + "while True: print('x' * 4096)", {}, "log_limit", "script", ""),
     "a fork bomb": (
         STEP + "import os\nwhile True:\n  try: os.fork()\n  except OSError: pass",
         {},
         "process_limit",
+        "script",
         "",
     ),
     "threads without end": (
         STEP + "import threading\ne = threading.Event()\nwhile True: threading.Thread(target=e.wait).start()",
         {},
         "process_limit",
+        "script",
         "",
     ),
     "a link for a checkpoint": (
         STEP + "import os; os.symlink('/etc/passwd', 'out/final.pt')",
         {},
         "unsafe_checkpoint",
+        "script",
         "final.pt is not a plain file",
     ),
     "a link beside the checkpoint": (
         STEP + "save()\nimport os; os.symlink('/etc/passwd', 'out/extra')",
         {},
         "unsafe_checkpoint",
+        "script",
         "extra",
     ),
-    "a pipe": (STEP + "save()\nimport os; os.mkfifo('out/pipe')", {}, "unsafe_checkpoint", "pipe"),
-    "a second name": (STEP + "save()\nimport os; os.link('out/final.pt', 'out/b')", {}, "unsafe_checkpoint", ""),
-    "a name with a newline": (STEP + "save()\nsave(b'x', 'out/a\\nb')", {}, "unsafe_checkpoint", "not allowed"),
+    "a pipe": (STEP + "save()\nimport os; os.mkfifo('out/pipe')", {}, "unsafe_checkpoint", "script", "pipe"),
+    "a second name": (
+        STEP + "save()\nimport os; os.link('out/final.pt', 'out/b')",
+        {},
+        "unsafe_checkpoint",
+        "script",
+        "",
+    ),
+    "a name with a newline": (
+        STEP + "save()\nsave(b'x', 'out/a\\nb')",
+        {},
+        "unsafe_checkpoint",
+        "script",
+        "not allowed",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", ENDS)
 def test_an_end_is_named(stage: Stage, name: str) -> None:
-    script, changes, code, words = ENDS[name]
+    script, changes, code, owner, words = ENDS[name]
     result = stage.run(script, **changes)
     assert result.exit_code == 0, result.stderr
-    assert (result.code, result.receipt["exit"]["owner"]) == (code, of(code).owner)
+    assert (result.code, result.receipt["exit"]["owner"]) == (code, owner)
     assert words in result.detail
     assert (result.receipt["checkpoint_sha256"] is not None) == (code == "ok")
 
 
+OWNERS = {
+    "script": {
+        *("ok", "crash", "over_budget", "no_checkpoint", "memory_limit", "output_limit", "file_limit", "log_limit"),
+        *("process_limit", "unsafe_checkpoint", "load_failed", "wrong_shape", "nonfinite", "eval_timeout"),
+        *("model_crashed", "contract", "bad_metric"),
+    },
+    "team": {"cancelled"},
+    "platform": {"host_fault", "contention", "lost"},
+}
+
+
 def test_every_code_says_whose_doing_it_was() -> None:
+    for owner, codes in OWNERS.items():
+        assert {code for code, outcome in OUTCOMES.items() if outcome.owner == owner} == codes
+    assert set(OUTCOMES) == set().union(*OWNERS.values())
     for code, outcome in OUTCOMES.items():
         assert outcome.code == code
         assert outcome.sentence.endswith(".")

@@ -1,5 +1,6 @@
 """What was found by trying, each through the real runner."""
 
+import hashlib
 import json
 import os
 import signal
@@ -113,11 +114,29 @@ def test_a_run_that_is_asked_to_end_without_a_step_has_spent_too_much(stage: Sta
 
 
 def test_nothing_is_written_after_the_end(stage: Stage) -> None:
-    result = stage.run(STEP + "save()\nif os.fork() == 0:\n  os.setsid()\n  while True: save(b'written later')\n")
-    assert result.code in ("ok", "no_checkpoint")
-    held = {path: path.read_bytes() for path in stage.checkpoints_dir.rglob("*.pt")}
-    assert all(path.read_bytes() == content for path, content in held.items())
+    result = stage.run(
+        STEP
+        + "import itertools, threading\nsave(b'0')\n"
+        + "if os.fork() == 0:\n  os.setsid()\n"
+        + "  for n in itertools.count(1): save(b'%d' % n, 'out/next'); os.rename('out/next', 'out/final.pt')\n"
+        + "threading.Event().wait(0.3)"
+    )
+    assert result.code == "ok"
+    sealed = stage.checkpoints_dir / result.receipt["checkpoint_sha256"]
+    assert int((sealed / "final.pt").read_bytes()) > 0  # the child did write until it was killed
+    assert _checkpoint_sha256(sealed) == sealed.name
     assert not [p for p in Path("/proc").glob("[0-9]*/cmdline") if _is_script(p)]
+    stage.run(STEP + "save()")  # time passes, and another run takes the same ways
+    assert _checkpoint_sha256(sealed) == sealed.name
+
+
+def _checkpoint_sha256(folder: Path) -> str:
+    """The documented rule: sorted lines of name, size and hash."""
+    lines = []
+    for path in folder.rglob("*"):
+        content = path.read_bytes()
+        lines.append(f"{path.relative_to(folder)} {len(content)} {hashlib.sha256(content).hexdigest()}\n")
+    return hashlib.sha256("".join(sorted(lines)).encode()).hexdigest()
 
 
 def _is_script(cmdline: Path) -> bool:

@@ -7,7 +7,7 @@ from ninja import File, Form, Router, Status, UploadedFile
 
 from leaderboard.api.auth import Caller, caller_of, person_of
 from leaderboard.core.errors import Refusal
-from leaderboard.runs.queries import log_json
+from leaderboard.runs.queries import log_json, receipts_json
 from leaderboard.standings.queries import submission_json
 from leaderboard.submissions import services
 from leaderboard.submissions.models import Submission
@@ -55,6 +55,15 @@ def events(request: HttpRequest, number: int, after: int = 0) -> dict[str, Any]:
 def log(request: HttpRequest, number: int, offset: int = 0, run: int = 0) -> dict[str, Any]:
     """Return a piece of a run's training log from byte `offset` on."""
     return log_json(_open_log(request, number), offset=offset, index=run)
+
+
+@router.get("{int:number}/receipts", auth=Caller(optional=True), url_name="receipts")
+def receipts(request: HttpRequest, number: int) -> dict[str, Any]:
+    """Return the signed receipts of the attempts, each with the public key that its host had registered."""
+    submission, access = visible(caller_of(request), number)
+    if not access.receipt:
+        raise Refusal("not_found", "The receipts of this submission are not open to you.", 404)
+    return {"receipts": receipts_json(submission, access)}
 
 
 @router.post("{int:number}/withdraw")

@@ -1,18 +1,63 @@
-"""Reads of runs: the training log, as text in pieces."""
+"""Reads of runs: how far each is, its receipts, and the training log as text in pieces."""
 
 from typing import Any
 
 from leaderboard.core.storage import read_log
-from leaderboard.runs.models import Attempt
+from leaderboard.runs.models import Attempt, Receipt, Run
 from leaderboard.submissions.models import Submission
 from leaderboard.submissions.queries import is_over
+from leaderboard.submissions.visibility import Access
 
+TRAIN = Attempt.Kind.TRAIN
 PIECE_BYTES = 64 * 1024
+
+
+def runs_json(submission: Submission, *, with_seed: bool) -> list[dict[str, Any]]:
+    """Return how far each run of a submission is."""
+    budget = submission.phase.rules.budget
+    return [
+        {
+            "index": run.index,
+            "state": run.state,
+            "step": run.step,
+            "charged_seconds": run.charged_seconds,
+            "budget_seconds": budget.seconds,
+            "startup_seconds": run.startup_seconds,
+            "startup_cap_seconds": budget.startup_cap_seconds,
+            **({"seed": str(run.seed)} if with_seed else {}),  # text: JSON numbers lose bits beyond 2**53
+        }
+        for run in Run.objects.filter(submission=submission)
+    ]
+
+
+def receipts_json(submission: Submission, access: Access) -> list[dict[str, Any]]:
+    """Return the receipts of a submission's attempts in order, with what it takes to check their signatures.
+
+    A receipt cannot be shown in part, since its signature is of the whole. So the body is None where it says what the
+    viewer may not know: a score to the last digit, which only organizers read before the phase is released, or a seed.
+    Of the private shard there is nothing before the release, not even that it was scored.
+    """
+    released = submission.phase.released_at is not None
+    shards = ("", "public", "private") if released else ("", "public")
+    rows = Receipt.objects.filter(attempt__run__submission=submission, attempt__shard__in=shards)
+    return [
+        {
+            "run": row.attempt.run.index,
+            "attempt": row.attempt.number,
+            "kind": row.attempt.kind,
+            "shard": row.attempt.shard or None,
+            "sha256": row.sha256,
+            "body": row.body if access.seed and (row.attempt.kind == TRAIN or released or access.organizer) else None,
+            "signature": row.signature,
+            "public_key": row.attempt.public_key,
+        }
+        for row in rows.select_related("attempt__run").order_by("attempt")
+    ]
 
 
 def newest_training(submission: Submission, index: int) -> Attempt | None:
     """Return the newest training attempt of a run that a host has begun."""
-    begun = Attempt.objects.filter(run__submission=submission, run__index=index, kind=Attempt.Kind.TRAIN)
+    begun = Attempt.objects.filter(run__submission=submission, run__index=index, kind=TRAIN)
     return begun.exclude(leased_at=None).order_by("-number").first()
 
 

@@ -23,6 +23,7 @@ COLUMNS = (
     "note",
     "when",
     "tried",
+    "ledger",
 )
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 

@@ -2,9 +2,6 @@
 
 from typing import Any
 
-from django.db.models import QuerySet
-
-from leaderboard.accounts.models import User
 from leaderboard.core.errors import Refusal
 from leaderboard.submissions import quota
 from leaderboard.submissions.models import FINAL, Event, State, Submission
@@ -26,16 +23,12 @@ def visible(user: Viewer, submission_id: int) -> tuple[Submission, Access]:
     return submission, access
 
 
-def of_team(user: User) -> QuerySet[Submission]:
-    """Return the submissions of the user's teams, newest first."""
-    mine = Submission.objects.filter(team__memberships__user=user)
-    return mine.select_related("phase__competition", "team").defer("script").order_by("-pk")
-
-
-def submission_json(user: Viewer, submission: Submission, *, standing: dict[str, Any] | None = None) -> dict[str, Any]:
+def submission_json(
+    user: Viewer, submission: Submission, *, runs: list[dict[str, Any]], standing: dict[str, Any] | None
+) -> dict[str, Any]:
     """Return a submission as `user` may see it, in the shape of the public API.
 
-    The board lies above this app: whoever has the submission's row passes it in as `standing`.
+    Runs and board lie above this app: whoever has the submission's runs and its row passes them in.
     """
     access = view_of(user, submission)
     phase = submission.phase
@@ -55,7 +48,7 @@ def submission_json(user: Viewer, submission: Submission, *, standing: dict[str,
         "script_sha256": submission.script_sha256 if access.script else None,
         "reason": _reason(submission) if access.log else None,
         "report": _report(submission) if access.findings else None,
-        "runs": _runs(submission, with_seed=access.seed) if access.log else [],
+        "runs": runs if access.log else [],
         "quota": quota.standing(submission.team, phase).to_json() if access.inside else None,
     }
     return body
@@ -65,6 +58,12 @@ def events_json(submission: Submission, after: int = 0) -> dict[str, Any]:
     """Return what happened after the event with that id, oldest first, and the state now."""
     rows = Event.objects.filter(submission=submission, id__gt=after)[:EVENTS_AT_ONCE]
     return {"events": [_event(row) for row in rows], "state": submission.state}
+
+
+def history(submission: Submission) -> list[dict[str, Any]]:
+    """Return the newest events of a submission, oldest first, without the progress between them."""
+    newest = Event.objects.filter(submission=submission).exclude(kind="progress").order_by("-id")[:EVENTS_AT_ONCE]
+    return [_event(row) for row in reversed(newest)]
 
 
 def _event(event: Event) -> dict[str, Any]:
@@ -87,23 +86,6 @@ def _reason(submission: Submission) -> dict[str, str] | None:
 def _report(submission: Submission) -> Any:
     newest = submission.reports.order_by("-id").first()
     return newest.body if newest else None
-
-
-def _runs(submission: Submission, *, with_seed: bool) -> list[dict[str, Any]]:
-    budget = submission.phase.rules.budget
-    return [
-        {
-            "index": run.index,
-            "state": run.state,
-            "step": run.step,
-            "charged_seconds": run.charged_seconds,
-            "budget_seconds": budget.seconds,
-            "startup_seconds": run.startup_seconds,
-            "startup_cap_seconds": budget.startup_cap_seconds,
-            **({"seed": str(run.seed)} if with_seed else {}),  # text: JSON numbers lose bits beyond 2**53
-        }
-        for run in submission.runs.all()
-    ]
 
 
 def is_over(submission: Submission) -> bool:

@@ -134,7 +134,7 @@ def _context(request: HttpRequest, submission: Submission, access: Access) -> di
     body = submission_json(request.user, submission)
     report = body["report"]
     text = decode(submission.script) if access.script else None
-    events = queries.events_json(submission)["events"] if access.log else []
+    events = queries.history(submission) if access.log else []
     has_log = access.log and bool(logview.begun(submission))
     return {
         "submission": submission,
@@ -146,7 +146,7 @@ def _context(request: HttpRequest, submission: Submission, access: Access) -> di
         "report_tag": tag_of(json.dumps(report, sort_keys=True)) if report else "",
         "findings": findings.shown(report, text) if report else [],
         "headline": findings.headline(report) if report else [],
-        "events": [event for event in events if event["kind"] != "progress"],
+        "events": events,
         "owner": OWNER.get(submission.state, ""),
         "has_log": has_log,
         "watching": submission.state not in FINAL and access.log,

@@ -39,6 +39,17 @@ def test_every_change_of_state_has_its_ledger_entry():
     assert [kind.removeprefix("submission.") for kind in kinds] == states(submission)
 
 
+def test_a_row_names_the_ledger_entry_that_ranked_it():
+    from leaderboard.ledger.models import Entry
+    from leaderboard.standings.queries import board
+
+    submission = queue(send(make_user(), make_competition()))
+    Host.register().run()
+    (row,) = board(submission.phase).rows
+    entry = Entry.objects.get(seq=row.ledger)
+    assert (entry.kind, entry.subject) == ("submission.ranked", f"submission:{submission.pk}")
+
+
 def test_a_script_with_knobs_is_rejected_with_rule_and_line_and_costs_nothing():
     submission = send(make_user(), make_competition(), KNOBS)
     assert drive() == ["pipeline.audit"]

@@ -11,7 +11,7 @@ from scipy.stats import t
 from leaderboard.standings.queries import board, digits_of, rounded, row_of, submission_json
 from leaderboard.standings.sheets import COLUMNS, cell, csv_of
 from leaderboard.submissions.models import Submission
-from tests.leaderboard.cast import later, make_competition, make_phase, make_user
+from tests.leaderboard.cast import make_competition, make_phase, make_user
 from tests.leaderboard.host import send
 from tests.leaderboard.standings.entries import people, ranked
 
@@ -49,15 +49,14 @@ def test_order_is_by_the_exact_mean_then_fewer_bytes_then_earlier(phase):
     assert {row.bpb for row in rows} == {2.0}
 
 
-def test_only_ranked_ones_of_this_phase_up_to_that_moment_stand(phase):
+def test_only_ranked_ones_of_this_phase_stand(phase):
     ada, bob = people(2)
-    ranked(phase, ada, 2.0, when=later(hours=-1))
-    withdrawn = ranked(phase, bob, 1.0, when=later(hours=-1))
+    ranked(phase, ada, 2.0)
+    withdrawn = ranked(phase, bob, 1.0)
     Submission.objects.filter(pk=withdrawn.pk).update(state="withdrawn")
     other = make_phase(phase.competition, "final")
     ranked(other, ada, 1.0)
     assert [row.bpb for row in board(phase).rows] == [2.0]
-    assert board(phase, at=later(hours=-2)).rows == []
 
 
 def test_compute_used_stands_beside_compute_granted():
@@ -168,6 +167,31 @@ def test_a_version_that_does_not_stand_says_so_beside_its_own_numbers(phase):
     ranked(phase, ada, 2.1)
     standing = submission_json(ada, lesser)["standing"]
     assert (standing["bpb"], standing["rank"], standing["stands"]) == (2.5, 1, False)
+
+
+def test_a_single_version_has_the_rank_and_the_numbers_that_the_whole_board_gives_it():
+    phase = make_competition(runs=2).phases.get()
+    users = people(4)
+    equal = ranked(phase, users[0], 2.0, 2.2, script="# a longer script")
+    values = ((1, 2.0, 2.2), (2, 2.0, 2.2), (3, 1.9, 2.0), (1, 2.3, 2.4), (0, 3.0, 3.1))
+    others = [ranked(phase, users[user], first, second) for user, first, second in values]
+    rows = {row.submission: row for row in board(phase).rows}
+    assert [row.rank for row in rows.values()] == [1, 2, 3, 4]
+    for submission in (equal, *others[:3]):
+        assert row_of(submission) == (rows[submission.pk], True)
+    for lesser, best in ((others[3], others[0]), (others[4], equal)):
+        row, stands = row_of(lesser)
+        assert (row.rank, stands, row.submission) == (rows[best.pk].rank, False, lesser.pk)
+        assert row.ci_df == rows[best.pk].ci_df
+    Submission.objects.filter(pk=equal.pk).update(state="withdrawn")
+    assert row_of(equal) is None
+
+
+def test_a_single_versions_row_does_not_read_the_others(phase, django_assert_num_queries):
+    sent = [ranked(phase, user, 2.0) for user in people(5)]
+    with django_assert_num_queries(5) as asked:
+        row_of(Submission.objects.select_related("phase").get(pk=sent[2].pk))
+    assert "ROW_NUMBER" not in str(asked.captured_queries)
 
 
 @pytest.mark.parametrize(

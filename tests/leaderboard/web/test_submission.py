@@ -5,6 +5,8 @@ from html import unescape
 
 import pytest
 
+from leaderboard.submissions.models import Event
+from leaderboard.submissions.queries import EVENTS_AT_ONCE
 from tests.leaderboard.cast import KNOBS, SCRIPT, make_competition, make_user
 from tests.leaderboard.host import Host, drive, send
 from tests.leaderboard.web.pages import browser, outline, text
@@ -131,3 +133,24 @@ def test_the_script_is_handed_out_as_a_file_byte_for_byte(site):
 def test_odd_questions_about_the_log_are_answered_with_nothing(site, question):
     response = browser(site.ada).get(f"/submissions/{site.ranked.pk}/log/{question}")
     assert (response.status_code, response.content) in [(204, b""), (200, b"")]
+
+
+def test_a_long_history_ends_with_its_newest_lines_and_leaves_progress_out(site):
+    start = site.ranked.events.first()
+    Event.objects.bulk_create(
+        Event(submission=site.ranked, at=start.at, kind=kind, state="running", message=f"{kind} {number}")
+        for kind in ("progress", "run.sealed")
+        for number in range(EVENTS_AT_ONCE + 1)
+    )
+    said = text(browser(site.ada).get(f"/submissions/{site.ranked.pk}/"))
+    history = said[said.index("What happened") :]
+    assert "progress 0" not in history
+    assert f"run.sealed {EVENTS_AT_ONCE}" in history
+    assert "run.sealed 0 " not in history
+
+
+def test_a_team_finds_its_receipts_on_the_page_and_a_stranger_does_not(site):
+    address = f"/api/v1/submissions/{site.ranked.pk}/receipts"
+    assert f'href="{address}"' in browser(site.ada).get(f"/submissions/{site.ranked.pk}/").content.decode()
+    assert address not in browser(site.bob).get(f"/submissions/{site.ranked.pk}/").content.decode()
+    assert browser(site.ada).get(address).status_code == 200

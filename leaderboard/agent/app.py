@@ -6,8 +6,6 @@ because the database, not the queue, remembers what is still to be done.
 """
 
 import fcntl
-import shutil
-from pathlib import Path
 from typing import IO, Any
 
 from celery import Celery
@@ -16,6 +14,9 @@ from celery.signals import celeryd_init
 from leaderboard.agent.execute import Host, execute_attempt
 from leaderboard.agent.platform import Platform
 from leaderboard.env import env
+from scoring.sandbox import runfolder
+from scoring.sandbox.seal import remove_tree
+from scoring.sandbox.spec import SandboxError
 
 # No fixups: a DJANGO_SETTINGS_MODULE that happens to be set must not bring the site, and its database, in here.
 app = Celery("holdout-agent", broker=env().broker, fixups=[])
@@ -34,7 +35,8 @@ _locks: list[IO[str]] = []  # held open as long as this process lives
 def claim_this_host(**_: Any) -> None:
     """Make sure that this is the host's only agent, then clear what a killed one may have left.
 
-    Raises SystemExit when another agent lives: two would share devices and run folders.
+    Raises SystemExit when another agent lives, since two would share devices and run folders, and when something
+    cannot be cleared. (Celery only logs other exceptions from here, and would go on.)
     """
     host = Host.below(env().home)
     host.prepare()
@@ -44,16 +46,13 @@ def claim_this_host(**_: Any) -> None:
     except BlockingIOError:
         raise SystemExit(f"Another agent already works in {host.folder}.") from None
     _locks.append(lock)
-    for left in host.runs_dir.iterdir():
-        _remove(left)
-
-
-def _remove(path: Path) -> None:
-    """Delete a run folder of an agent that was killed; its sandbox died with it."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink()
+    try:
+        runfolder.clear(host.runs_dir)
+        for folder in (host.folder / "jobs", host.folder / "logs"):
+            remove_tree(folder)
+        host.prepare()
+    except (OSError, SandboxError) as error:
+        raise SystemExit(f"What an earlier agent left in {host.folder} cannot be cleared: {error}") from error
 
 
 @app.task(name="agent.execute")  # type: ignore[untyped-decorator]

@@ -3,8 +3,9 @@
 import logging
 from typing import Any
 
-from django.core.exceptions import RequestDataTooBig
+from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.multipartparser import MultiPartParserError
 from ninja import NinjaAPI, Router
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
@@ -61,6 +62,12 @@ def _missing(request: HttpRequest, error: Http404) -> HttpResponse:
 @api.exception_handler(RequestDataTooBig)
 def _too_big(request: HttpRequest, error: RequestDataTooBig) -> HttpResponse:
     return answer(request, "too_large", "The request is larger than this site reads.", 413)
+
+
+@api.exception_handler(SuspiciousOperation)
+@api.exception_handler(MultiPartParserError)
+def _malformed(request: HttpRequest, error: Exception) -> HttpResponse:
+    return answer(request, "bad_request", "The form could not be read; send multipart/form-data with few fields.", 400)
 
 
 @api.exception_handler(HttpError)

@@ -31,7 +31,7 @@ def create(
         user=user,
         competition_slug=competition,
         phase_slug=phase,
-        script=script.read(),
+        script=script.read(services.READ_AT_MOST),
         launch=launch,
         note=note,
     )

@@ -55,6 +55,13 @@ def parse(text: str, grammar: "Launch") -> LaunchSpec:
     return {"launcher": launcher, "processes": processes, "env": env, "args": args}
 
 
+def spell(spec: LaunchSpec) -> str:
+    """Return the one spelling of a launch: commands that start the same processes are the same text."""
+    env = [f"{name}={value}" for name, value in sorted(spec["env"].items())]
+    torchrun = ["--standalone", f"--nproc_per_node={spec['processes']}"] if spec["launcher"] == "torchrun" else []
+    return shlex.join([*env, spec["launcher"], *torchrun, SCRIPT, *spec["args"]])
+
+
 def _words(text: str, grammar: "Launch") -> list[str]:
     if len(text) > MAX_CHARACTERS:
         _refuse(f"The launch command is longer than {MAX_CHARACTERS} characters.", grammar)

@@ -1,7 +1,6 @@
 """What people do with submissions: send one in, take it back, decide about one in review."""
 
 import hashlib
-import shlex
 
 from django.db import transaction
 from django.db.models import Max
@@ -9,7 +8,7 @@ from django.utils import timezone
 
 from leaderboard.accounts.models import Team, User
 from leaderboard.accounts.services import ensure_team
-from leaderboard.competitions.launch import parse
+from leaderboard.competitions.launch import parse, spell
 from leaderboard.competitions.models import Phase
 from leaderboard.competitions.queries import open_phase
 from leaderboard.core.errors import Refusal
@@ -21,6 +20,7 @@ from leaderboard.submissions.states import EDGES, MAY_BE_SENT_AGAIN, waiting
 from leaderboard.submissions.visibility import view_of
 
 NOTE_CHARACTERS = 200
+READ_AT_MOST = 20 * 1024 * 1024  # bytes of an upload that are taken into memory; every phase's limit lies far below
 
 
 def receive(
@@ -44,7 +44,7 @@ def receive(
             )
         launch = launch.strip() or phase.rules.launch.default
         spec = parse(launch, phase.rules.launch)
-        launch = shlex.join(shlex.split(launch))  # the same command spelled with other blanks is the same command
+        launch = spell(spec)  # so that another spelling of a command is a duplicate, not a second draw of its seed
         team = ensure_team(user=user, competition=phase.competition)
         account = quota.lock(team, phase)
         now = timezone.now()

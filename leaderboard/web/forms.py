@@ -3,8 +3,8 @@
 from django import forms
 
 from leaderboard.core.errors import Refusal
+from leaderboard.submissions.services import READ_AT_MOST
 
-READ_AT_MOST = 20 * 1024 * 1024  # bytes of a file; every phase's limit lies far below
 AS_TYPED = {"class": "code", "spellcheck": "false", "autocapitalize": "off", "autocomplete": "off"}
 # Where the sentence of a refusal belongs; what is not named here stands above the form.
 FIELD_OF = {"bad_launch": "launch", "bad_note": "note", "too_large": "script", "empty": "script", "duplicate": "script"}

@@ -78,6 +78,13 @@ def test_the_audits_findings_are_there_before_anything_is_spent(client):
     assert body["quota"]["used"] == 0
 
 
+def test_a_form_that_is_none_is_told_so(client):
+    bare = client.post("/api/v1/submissions", b"x", content_type="multipart/form-data", headers=bearer(make_user()))
+    assert error(bare) == (400, "bad_request")
+    many = client.post("/api/v1/submissions", {f"f{n}": "x" for n in range(1500)}, headers=bearer(make_user()))
+    assert error(many) == (400, "bad_request")
+
+
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [

@@ -78,10 +78,13 @@ def test_a_duplicate_names_the_earlier_one_however_its_launch_is_spaced():
     demo, ada = make_competition(), make_user()
     first = send(ada, demo)
     again = refusal(user=ada, competition_slug=demo.slug, launch="python   train.py")
+    two = "torchrun --standalone --nproc_per_node=2 train.py"
     assert (again.code, again.status) == ("duplicate", 409)
     assert (again.data["submission"], again.data["version"]) == (first.pk, 1)
     assert f"version 1 (submission {first.pk}, received)" in again.message
-    assert send(ada, demo, launch="torchrun --standalone --nproc_per_node=2 train.py").version == 2
+    assert send(ada, demo, launch=two).version == 2
+    for same in ("torchrun --nproc-per-node 2 train.py", f"torchrun --standalone {two.partition(' ')[2]}"):
+        assert refusal(user=ada, competition_slug=demo.slug, launch=same).code == "duplicate"
     assert send(make_user(), demo).version == 1
 
 

@@ -1,0 +1,103 @@
+"""Listens to a model server and its scorer, and says how it ended.
+
+The scorer (trusted) speaks JSON lines; the server's output is text of submitted code. That text is held in memory and
+becomes the log only when the model never got as far as *ready*: from then on the server sees sealed rows, and what it
+prints is an exfiltration channel. Since *ready* is said before the first row is asked, nothing printed after a row can
+be in a log that is kept.
+"""
+
+import json
+import os
+import selectors
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from scoring import outcomes
+from scoring.sandbox.box import Box
+from scoring.sandbox.spec import SandboxError
+
+_HELD = 1 << 20  # bytes of a server's output held until it is ready
+
+
+@dataclass
+class Session:
+    """Listens to both sandboxes until the scorer has ended; `tick` is called about twice a second."""
+
+    server: Box
+    scorer: Box
+    cancel: int
+    deadline: float
+    log_bytes: int
+    tick: Callable[[], None]
+    held: bytes = b""
+    printed: int = 0
+    ready: bool = False
+    result: dict[str, Any] | None = None
+    cause: str = ""  # why it was called off
+    out_of_memory: bool = False
+    _lines: bytes = b""
+
+    def listen(self) -> None:
+        """Return when the scorer has said its last word, or the run was called off."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.scorer.output, selectors.EVENT_READ, self._hear_scorer)
+            selector.register(self.server.output, selectors.EVENT_READ, self._hear_server)
+            selector.register(self.cancel, selectors.EVENT_READ, self._hear_cancel)
+            while not self.cause:
+                if time.monotonic() > self.deadline:
+                    raise SandboxError("the scorer did not end in time")
+                for key, _ in selector.select(0.5):
+                    if key.data() is False:
+                        selector.unregister(key.fd)
+                        if key.fd == self.scorer.output:
+                            return
+                self.tick()
+
+    def _hear_cancel(self) -> None:
+        self.cause = "cancelled"
+
+    def _hear_server(self) -> bool:
+        chunk = os.read(self.server.output, 1 << 16)
+        if not self.ready:
+            self.held = (self.held + chunk)[-_HELD:]
+            self.printed += len(chunk)
+            if self.printed > self.log_bytes:
+                self.cause = "log_limit"
+        return bool(chunk)
+
+    def _hear_scorer(self) -> bool:
+        chunk = os.read(self.scorer.output, 1 << 16)
+        *lines, self._lines = (self._lines + chunk)[-(1 << 20) :].split(b"\n")
+        for line in lines:
+            message = json.loads(line)
+            if message.get("event") == "ready":
+                self.ready, self.held = True, b""
+            elif "ok" in message:
+                self.result = message
+        return bool(chunk)
+
+    def end(self) -> None:
+        """Kill both sides and wait until nothing is left of them."""
+        self.out_of_memory = self.server.group.out_of_memory()  # the counter goes away with the box
+        for sandbox in (self.server, self.scorer):
+            sandbox.kill()
+            sandbox.wait()
+
+    def verdict(self, words: str, complaint: str) -> tuple[str, str]:
+        """Return (outcome code, detail for the team): `words` are the model's last, `complaint` the scorer's own.
+
+        Raises SandboxError when the scorer failed, which is nobody's submission's doing.
+        """
+        if self.cause:
+            return self.cause, ""
+        if self.result is not None and self.result.get("ok") is True:
+            return "ok", ""
+        if self.out_of_memory:
+            return "memory_limit", ""
+        code = "" if self.result is None else str(self.result.get("code"))
+        if code not in outcomes.OUTCOMES or outcomes.of(code).owner != "script":
+            said = complaint.strip().splitlines()
+            raise SandboxError(f"the scorer failed: {said[-1][:300] if said else 'it ended without a result'}")
+        return code, "" if self.ready else words

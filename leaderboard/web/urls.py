@@ -15,6 +15,7 @@ urlpatterns = [
     path("tokens/", tokens.tokens, name="tokens"),
     path("tokens/<int:pk>/revoke/", tokens.revoke, name="revoke"),
     path(COMPETITION, competition.overview, name="competition"),
+    path(COMPETITION + "kit.zip", competition.kit, name="kit"),
     path(COMPETITION + "rules/", competition.rules, name="rules"),
     path(COMPETITION + "team/", team.team, name="team"),
     path(PHASE, board.board_page, name="board"),

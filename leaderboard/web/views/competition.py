@@ -1,12 +1,19 @@
-"""A competition's overview, and the rules its scripts are judged by."""
+"""A competition's overview, its kit as a download, and the rules its scripts are judged by."""
+
+import logging
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from leaderboard.competitions.downloads import NotHere, kit_archive
 from leaderboard.web import rulebook
+from leaderboard.web.download import download
 from leaderboard.web.views.shell import find_competition, shell
+
+log = logging.getLogger(__name__)
 
 
 @require_safe
@@ -14,6 +21,21 @@ def overview(request: HttpRequest, competition: str) -> HttpResponse:
     """Show what the competition is about, its phases and how to take part."""
     context = shell(request, find_competition(competition), "overview")
     return render(request, "web/competition.html", context | {"origin": settings.CSRF_TRUSTED_ORIGINS[0]})
+
+
+@require_safe
+def kit(request: HttpRequest, competition: str) -> HttpResponseBase:
+    """Hand out the kit with the open shards, for the phase that `?phase=` names or else the one to submit to."""
+    contest = find_competition(competition)
+    phase = shell(request, contest, "overview", request.GET.get("phase"))["phase"]
+    if phase is None:
+        raise Http404("no phase yet")
+    try:
+        archive = kit_archive(phase)
+    except NotHere as missing:
+        log.warning("no kit to download for %s: %s", phase, missing)
+        raise Http404("not on this host") from None
+    return download(request, archive, f"{contest.slug}-kit.zip")
 
 
 @require_safe

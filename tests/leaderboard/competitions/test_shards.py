@@ -1,41 +1,20 @@
 """Shard sets: built by the scorer's own process, registered once, committed to on the ledger."""
 
 import json
-import pydoc_data.topics
 import stat
 from pathlib import Path
 
 import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
-from django.db import transaction
 
 from leaderboard.competitions.models import ShardSet
-from leaderboard.competitions.shards import BuildError, build, corpus_path, harvest
+from leaderboard.competitions.shards import BuildError, build, harvest
 from leaderboard.ledger.models import Entry
 from leaderboard.ledger.services import verify
 
 pytestmark = pytest.mark.django_db
 HOME = Path(settings.HOME)
-
-
-@pytest.fixture(scope="module")
-def corpus() -> Path:
-    """Half a megabyte of English that every Python brings along."""
-    path = corpus_path("topics")
-    path.parent.mkdir(exist_ok=True)
-    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in pydoc_data.topics.topics.values()))
-    return path
-
-
-@pytest.fixture(scope="module")
-def built(corpus, django_db_setup, django_db_blocker) -> str:
-    """Build one set for all tests and roll its row back: on disk, unknown to the database, as after a crash."""
-    with django_db_blocker.unblock(), transaction.atomic():
-        made, fresh = build(name="topics", corpus=corpus, held_out=20_000)
-        transaction.set_rollback(True)
-    assert fresh
-    return made.manifest_sha256
 
 
 def test_a_set_that_was_built_but_not_registered_is_registered_and_not_built_again(corpus, built):

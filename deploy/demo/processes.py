@@ -130,7 +130,7 @@ class Processes:
         programs = {
             "valkey": f"{valkey} --unixsocketperm 700 --save '' --dir {run}",
             "web": f"{python} -m uvicorn leaderboard.asgi:application --port {self.port} --no-access-log",
-            "worker": f"{celery} leaderboard.celery {worker} site@%%h --concurrency 1 --queues platform",
+            "worker": f"{celery} leaderboard.celery {worker} site@%%h --concurrency 2 --queues platform",
             "beat": f"{celery} leaderboard.celery beat --pidfile=",
             "agent": f"{celery} leaderboard.agent.app {worker} agent@%%h {queue}",
         }

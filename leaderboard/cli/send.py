@@ -61,9 +61,16 @@ def send(
             competition, phase = choose_phase(settings, api)
             fields = {"competition": competition, "phase": phase, "launch": settings.launch, "note": settings.note}
             given = {key: value for key, value in fields.items() if value is not None}
-            sent = api.send(name=path.name, script=script, fields=given)
-            number = sent.id
-            show.received(sent, api.base)
+            try:
+                sent = api.send(name=path.name, script=script, fields=given)
+            except Usage as refused:
+                number = _earlier(refused)
+                if number is None or not wait:
+                    raise
+                show.note(refused.sentence)
+            else:
+                number = sent.id
+                show.received(sent, api.base)
             if not wait:
                 return Exit.OK
             outcome = Follower(api, show, number, timeout=timeout).run()
@@ -73,6 +80,12 @@ def send(
             raise interrupted(number) from error
         finally:
             show.close()
+
+
+def _earlier(refused: Usage) -> int | None:
+    """Return the submission that this script already is: whoever waits for its outcome is shown that one's."""
+    number = refused.data.get("submission")
+    return number if refused.code == "duplicate" and isinstance(number, int) else None
 
 
 def interrupted(number: int | None) -> Interrupted:

@@ -25,9 +25,17 @@ def test_a_refusal_is_passed_on(prompt: Prompt, site: Site, status: int, code: s
     assert ended.err == "submit: No, because of this.\n"
 
 
+def test_a_duplicate_that_is_waited_for_has_the_first_ones_outcome(prompt: Prompt, site: Site) -> None:
+    refuse(site, 409, "duplicate", submission=17, version=3)
+    site.on("GET", "submissions/17", RANKED)
+    ended = prompt.submit("train.py", "--json")
+    assert (ended.code, ended.last["event"], ended.last["submission"]) == (0, "ranked", 17)
+    assert "`submit status 17` shows it." in ended.out
+
+
 def test_a_duplicate_names_the_way_to_the_first_one(prompt: Prompt, site: Site) -> None:
     refuse(site, 409, "duplicate", submission=9, version=2)
-    ended = prompt.submit("train.py", "--json")
+    ended = prompt.submit("train.py", "--json", "--no-wait")
     assert (ended.code, ended.last["submission"]) == (2, 9)
     assert "`submit status 9` shows it." in ended.err
 

@@ -21,8 +21,11 @@ def test_the_same_script_twice_is_a_duplicate(site: Site) -> None:
     script = BIGRAM + "\n# a second time\n"
     assert site.submit(script).returncode == 0
     again = site.submit(script)
-    assert again.returncode == 2
-    assert "duplicate" in again.stdout + again.stderr
+    assert again.returncode == 0
+    assert "is already here as version" in again.stdout
+    assert last_event(again)["event"] == "ranked"
+    refused = site.submit(script, "--no-wait")
+    assert (refused.returncode, last_event(refused)["code"]) == (2, "duplicate")
 
 
 @pytest.mark.parametrize("name", BAD_ENDS)

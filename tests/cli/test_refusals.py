@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Prompt
-from tests.cli.site import DROP, Answer, Site, submission
+from tests.cli.site import DROP, RANKED, Answer, Site, submission
 
 
 def refuse(site: Site, status: int, code: str, **data: Any) -> None:

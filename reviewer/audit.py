@@ -15,6 +15,7 @@ from reviewer.report import Finding, Knob, Report, Severity, milder
 from reviewer.rules import load
 from reviewer.rules.base import Found, Rule, Setting
 from reviewer.script import Script
+from reviewer.wording import clip, spelled
 
 MOST_FINDINGS = 500
 _RECURSION = 20_000  # chains of 500 operators are legal, and each takes a few frames
@@ -74,8 +75,8 @@ def _place(script: Script, found: list[tuple[Rule, Found | Setting]]) -> tuple[l
                 line=span.line,
                 column=span.column,
                 end_line=span.end_line,
-                message=f"{item.what}\n{item.remedy}",
-                snippet="" if whole else gate.clip(lines[span.line - 1].strip()),
+                message=f"{spelled(item.what)}\n{spelled(item.remedy)}",
+                snippet="" if whole else clip(lines[span.line - 1].strip()),
                 inherited=kept,
             ),
         )

@@ -24,6 +24,7 @@ from pathlib import Path
 from reviewer import gate
 from reviewer.policy import Policy
 from reviewer.report import Finding, Report
+from reviewer.wording import clip
 
 FAULT = 70  # exit status of a child that could not begin
 CPU_SECONDS = 20
@@ -100,7 +101,7 @@ def _crashed(code: int, errors: bytes) -> Finding:
         reason = f"by {signal.Signals(-code).name}"
     else:
         lines = errors.decode("utf-8", "replace").strip().splitlines()
-        reason = gate.clip(lines[-1] if lines else f"with code {code}", 120)
+        reason = clip(lines[-1] if lines else f"with code {code}", 120)
     return gate.refusal("G013", f"The audit of this file ended {reason}.\nSimplify the file, or tell the organizer.")
 
 

@@ -13,6 +13,7 @@ import re
 import warnings
 
 from reviewer.report import Finding
+from reviewer.wording import clip
 
 MAX_LINE = 65_536  # characters; packed scripts have lines of 25,000, and those are another rule's business
 MAX_DEPTH = 200
@@ -179,8 +180,3 @@ def _line(text: str, number: int) -> str:
     lines = text.split("\n")
     line = lines[number - 1] if number <= len(lines) else ""
     return clip(line.rstrip("\r"))
-
-
-def clip(line: str, width: int = 200) -> str:
-    """Shorten a line of source for display."""
-    return line if len(line) <= width else line[: width - 1] + "…"

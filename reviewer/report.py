@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, cast
+
+from reviewer.wording import spelled
 
 RULESET = "1"
 
@@ -25,7 +28,8 @@ def milder(one: Severity, other: Severity) -> Severity:
 class Finding:
     """One place in the text. Lines and columns count from 1; columns are characters.
 
-    `message` has two lines: what was found, then what to do about it.
+    `message` has two lines: what was found, then what to do about it. Whatever a script makes of the texts, they can
+    be encoded and stored: `wording.py` spells out what cannot.
     """
 
     rule: str
@@ -40,6 +44,11 @@ class Finding:
     view: View = "source"
     inherited: bool = False
 
+    def __post_init__(self) -> None:
+        lines = self.message.split("\n", 1)
+        object.__setattr__(self, "message", "\n".join(spelled(line) for line in lines))
+        object.__setattr__(self, "snippet", spelled(self.snippet))
+
 
 @dataclass(frozen=True)
 class Knob:
@@ -50,6 +59,16 @@ class Knob:
     key: str
     default: Constant
     value: Constant
+
+    def __post_init__(self) -> None:
+        for name in ("key", "default", "value"):
+            object.__setattr__(self, name, _storable(getattr(self, name)))
+
+
+def _storable(value: Constant) -> Constant:
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)  # JSON has no word for these, and a database refuses ours
+    return spelled(value) if isinstance(value, str) else value
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,25 @@
+"""What the audit quotes from a script, made fit to be stored, sent and shown.
+
+A script can write any character as an escape, so any can stand in a folded key: half of a surrogate pair cannot be
+encoded, a NUL cannot be stored, others steer a terminal or turn the reading direction. All of them are spelled out.
+"""
+
+from __future__ import annotations
+
+import re
+
+LONGEST = 600  # characters of one quoted line or value
+
+_UNFIT = re.compile(
+    "[\x00-\x08\x0a-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\uffff]"
+)
+
+
+def spelled(text: str) -> str:
+    """Return a text as one line of bounded length that can be encoded: `⟨U+D800⟩` for what cannot be shown."""
+    return clip(_UNFIT.sub(lambda match: f"⟨U+{ord(match[0]):04X}⟩", text[: LONGEST + 1]), LONGEST)
+
+
+def clip(line: str, width: int = 200) -> str:
+    """Shorten a line for display."""
+    return line if len(line) <= width else line[: width - 1] + "…"

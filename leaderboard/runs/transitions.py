@@ -19,6 +19,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from leaderboard.ledger import services as ledger
+from leaderboard.runs import sentences
 from leaderboard.runs.models import Agent, Attempt, Receipt, Run, Score
 from leaderboard.runs.receipts import use_of
 from leaderboard.submissions.models import Event, Submission
@@ -26,6 +27,12 @@ from scoring import receipt as receipts
 
 LIVING_RUN = (Run.State.WAITING, Run.State.RUNNING, Run.State.SEALED, Run.State.SCORING)
 LIVING_ATTEMPT = (Attempt.State.WAITING, Attempt.State.LEASED)
+# Where a run waits for an attempt of each kind, and where it is while a host has one.
+TAKEN = {
+    Attempt.Kind.TRAIN: (Run.State.WAITING, Run.State.RUNNING),
+    Attempt.Kind.SCORE: (Run.State.SEALED, Run.State.SCORING),
+}
+USE = ("step", "charged_seconds", "startup_seconds")
 
 
 @contextmanager
@@ -61,11 +68,7 @@ def open_attempt(run: Run, kind: Attempt.Kind, shard: str = "", *, after: int) -
 def lease(attempt: Attempt, *, agent: Agent, until: datetime, **fields: Any) -> bool:
     """waiting → leased, for one agent until `until`; the run follows (waiting → running, sealed → scoring)."""
     now = timezone.now()
-    old, new = (
-        (Run.State.WAITING, Run.State.RUNNING)
-        if attempt.kind == Attempt.Kind.TRAIN
-        else (Run.State.SEALED, Run.State.SCORING)
-    )
+    free, taken = TAKEN[Attempt.Kind(attempt.kind)]
     with locked(attempt.run.submission_id):
         won = Attempt.objects.filter(pk=attempt.pk, state=Attempt.State.WAITING).update(
             state=Attempt.State.LEASED,
@@ -76,15 +79,11 @@ def lease(attempt: Attempt, *, agent: Agent, until: datetime, **fields: Any) -> 
         )
         if not won:
             return False
-        fresh = (
-            {"step": None, "charged_seconds": None, "startup_seconds": None}
-            if attempt.kind == Attempt.Kind.TRAIN
-            else {}
-        )
-        if not Run.objects.filter(pk=attempt.run_id, state=old).update(state=new, **fresh):
+        fresh = dict.fromkeys(USE) if attempt.kind == Attempt.Kind.TRAIN else {}
+        if not Run.objects.filter(pk=attempt.run_id, state=free).update(state=taken, **fresh):
             transaction.set_rollback(True)  # an attempt of a run that is elsewhere by now is not worth a host's time
             return False
-        _record(attempt.run, "attempt.leased", _begun(attempt), attempt)
+        _record(attempt.run, "attempt.leased", sentences.begun(attempt), attempt)
     return True
 
 
@@ -112,11 +111,7 @@ def lose(attempt: Attempt, *, cause: str, detail: str = "", unless_renewed: bool
 
     With `unless_renewed` a sign of life since the attempt was read saves it.
     """
-    old, new = (
-        (Run.State.RUNNING, Run.State.WAITING)
-        if attempt.kind == Attempt.Kind.TRAIN
-        else (Run.State.SCORING, Run.State.SEALED)
-    )
+    free, taken = TAKEN[Attempt.Kind(attempt.kind)]
     with locked(attempt.run.submission_id):
         held = Attempt.objects.filter(pk=attempt.pk, state=Attempt.State.LEASED)
         if unless_renewed:
@@ -125,10 +120,8 @@ def lose(attempt: Attempt, *, cause: str, detail: str = "", unless_renewed: bool
             state=Attempt.State.LOST, ended_at=timezone.now(), lease_until=None, cause=cause, detail=detail
         )
         if won:
-            Run.objects.filter(pk=attempt.run_id, state=old).update(state=new)
-            where = f" at step {attempt.run.step:,}" if attempt.kind == Attempt.Kind.TRAIN and attempt.run.step else ""
-            message = f"The host was lost{where} (ours). Your quota is untouched."
-            _record(attempt.run, "attempt.lost", message, attempt, cause=cause)
+            Run.objects.filter(pk=attempt.run_id, state=taken).update(state=free)
+            _record(attempt.run, "attempt.lost", sentences.lost(attempt), attempt, cause=cause)
     return bool(won)
 
 
@@ -139,12 +132,8 @@ def note_use(run: Run, body: dict[str, Any]) -> None:
 
 def repeat(run: Run, attempt: Attempt) -> bool:
     """running → waiting, or scoring → sealed, after an attempt whose receipt says that the end was ours."""
-    old, new = (
-        (Run.State.RUNNING, Run.State.WAITING)
-        if attempt.kind == Attempt.Kind.TRAIN
-        else (Run.State.SCORING, Run.State.SEALED)
-    )
-    return _move(run, old, new, "run.repeated", "That end was ours; the run starts again with the same seed.", attempt)
+    free, taken = TAKEN[Attempt.Kind(attempt.kind)]
+    return _move(run, taken, free, "run.repeated", sentences.REPEATED, attempt)
 
 
 def cancel_attempts(submission_id: int, *, only_waiting: bool = False) -> int:
@@ -166,7 +155,7 @@ def cancel_runs(submission_id: int) -> int:
 def seal(run: Run, attempt: Attempt, *, checkpoint_sha256: str) -> bool:
     """running → sealed: the checkpoint stands, under its hash."""
     fields = {"checkpoint_sha256": checkpoint_sha256}
-    message = _of_several(run, "is sealed")
+    message = sentences.of_several(run, "is sealed")
     return _move(run, Run.State.RUNNING, Run.State.SEALED, "run.sealed", message, attempt, fields, **fields)
 
 
@@ -179,7 +168,7 @@ def record_score(run: Run, attempt: Attempt, numbers: dict[str, Any]) -> bool:
         _record(
             run,
             "run.scored",
-            _of_several(run, "is scored"),
+            sentences.of_several(run, "is scored"),
             attempt,
             shard=attempt.shard,
             receipt_sha256=attempt.receipt.sha256,
@@ -227,16 +216,3 @@ def _record(run: Run, kind: str, message: str, attempt: Attempt, **data: Any) ->
         subject=f"run:{run.pk}",
         data={"submission": run.submission_id, "attempt": attempt.pk, **data},
     )
-
-
-def _begun(attempt: Attempt) -> str:
-    verb = "trains" if attempt.kind == Attempt.Kind.TRAIN else "is being scored"
-    if attempt.number > 1:
-        return f"Run {attempt.run.index + 1} {verb}, attempt {attempt.number}."
-    return _of_several(attempt.run, verb)
-
-
-def _of_several(run: Run, does: str) -> str:
-    """Return a sentence about one run of several; of a single run the submission's own states say it all."""
-    several = Run.objects.filter(submission_id=run.submission_id).count() > 1
-    return f"Run {run.index + 1} {does}." if several else ""

@@ -1,6 +1,5 @@
 """Writes of accounts: tokens and teams. A competition is any saved model here, since its app lies above this one."""
 
-import hashlib
 import secrets
 from datetime import timedelta
 
@@ -10,15 +9,11 @@ from django.utils import timezone
 
 from leaderboard.accounts.models import ApiToken, Membership, Team, User
 from leaderboard.core.errors import Refusal
+from leaderboard.core.secrets import digest
 
 PREFIX = "hold_"  # lets secret scanners and people recognise a token
 USE_GRAIN = timedelta(minutes=1)  # `last_used` is written at most this often: reads stay reads
 NAME_LENGTH = 40
-
-
-def digest(text: str) -> str:
-    """Return the form under which a token is kept. It is 256 random bits, so a plain hash cannot be searched."""
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def issue_token(*, user: User, name: str, days: int = 90) -> tuple[ApiToken, str]:

@@ -8,11 +8,11 @@ script exists). 53 bits: a receipt is JSON, whose whole numbers are exact below 
 
 import hashlib
 import hmac
-import os
 import secrets
 from pathlib import Path
 
 from leaderboard.competitions.models import Phase
+from leaderboard.core.secrets import write_private
 from leaderboard.env import env
 
 
@@ -24,15 +24,8 @@ def draw(phase: Phase) -> None:
     """
     if phase.seed_commitment:
         raise ValueError(f"phase {phase.pk} is committed to a secret already")
-    path = _path(phase)
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     secret = secrets.token_bytes(32)
-    fresh = path.with_suffix(f".{os.getpid()}")
-    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        file.write(secret.hex())
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
+    write_private(_path(phase), secret.hex())
     phase.seed_commitment = hashlib.sha256(secret).hexdigest()
     phase.save(update_fields=["seed_commitment"])
 

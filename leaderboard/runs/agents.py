@@ -1,20 +1,15 @@
 """Agents and their keys: only the SHA-256 of a key is kept; it is 256 random bits, so it cannot be searched for."""
 
-import hashlib
 import secrets
 
 from django.utils import timezone
 
 from leaderboard.core.errors import Refusal
+from leaderboard.core.secrets import digest
 from leaderboard.ledger import services as ledger
 from leaderboard.runs.models import Agent
 
 PREFIX = "agent_"
-
-
-def digest(text: str) -> str:
-    """Return the form under which keys and capabilities are kept."""
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def add(*, name: str, hardware: str) -> str:

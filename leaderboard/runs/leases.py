@@ -19,9 +19,9 @@ from django.utils import timezone
 from pydantic import ValidationError
 
 from leaderboard.core.errors import Refusal
+from leaderboard.core.secrets import digest
 from leaderboard.env import env
 from leaderboard.runs import transitions
-from leaderboard.runs.agents import digest
 from leaderboard.runs.jobs import job_for
 from leaderboard.runs.models import Agent, Attempt, Round
 from leaderboard.submissions import transitions as of_submission

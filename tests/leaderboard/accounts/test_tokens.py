@@ -6,8 +6,9 @@ import pytest
 from django.utils import timezone
 
 from leaderboard.accounts.models import ApiToken
-from leaderboard.accounts.services import digest, issue_token, revoke_token, user_of_token
+from leaderboard.accounts.services import issue_token, revoke_token, user_of_token
 from leaderboard.core.errors import Refusal
+from leaderboard.core.secrets import digest
 from tests.leaderboard.cast import later, make_user
 
 pytestmark = pytest.mark.django_db

@@ -7,6 +7,7 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
+from leaderboard.core.secrets import digest
 from leaderboard.runs import agents
 from leaderboard.runs.models import Agent
 
@@ -46,7 +47,7 @@ def test_a_lost_key_is_replaced_and_the_old_one_is_nobody(key_file):
     key_file.unlink()
     add("local", "--hardware", "cpu")
     assert Agent.objects.count() == 1
-    assert Agent.objects.get().digest == agents.digest(key_file.read_text().strip()) != agents.digest(old)
+    assert Agent.objects.get().digest == digest(key_file.read_text().strip()) != digest(old)
 
 
 @pytest.mark.parametrize("words", [("../x",), ("local", "--hardware", "hw.*"), ("",)])

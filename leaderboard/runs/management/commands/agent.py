@@ -1,6 +1,5 @@
 """`manage.py agent add NAME --hardware cpu`: register a hardware host and give it its key."""
 
-import os
 import re
 from argparse import ArgumentParser
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
+from leaderboard.core.secrets import digest, write_private
 from leaderboard.env import env
 from leaderboard.runs import agents
 from leaderboard.runs.models import Agent
@@ -34,7 +34,7 @@ class Command(BaseCommand):
             self.stdout.write(f"Agent {name} is registered already; its key is in {path}")
             return
         with transaction.atomic():
-            _write(path, agents.add(name=name, hardware=hardware))
+            write_private(path, agents.add(name=name, hardware=hardware) + "\n")
         self.stdout.write(f"Agent {name} serves {hardware}; its key is in {path}")
 
 
@@ -44,12 +44,4 @@ def _fits(path: Path, name: str, hardware: str) -> bool:
     except FileNotFoundError:
         return False
     registered = Agent.objects.filter(name=name, hardware=hardware, revoked=False)
-    return registered.filter(digest=agents.digest(key)).exists()
-
-
-def _write(path: Path, key: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    fresh = path.with_name(f"{path.name}.{os.getpid()}")
-    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        file.write(key + "\n")
-    fresh.replace(path)
+    return registered.filter(digest=digest(key)).exists()

@@ -69,6 +69,7 @@ class Phase(models.Model):
     closes = models.DateTimeField()
     spec = models.JSONField()
     seed_commitment = models.CharField(max_length=64)  # sha256 of the seed secret, on the ledger before the phase opens
+    first_upload = models.DateTimeField(null=True, editable=False)  # from then on what runs have in common is fixed
     released_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

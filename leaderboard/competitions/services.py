@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import rfc8785
@@ -68,6 +69,12 @@ def publish(*, file: CompetitionFile, policy: dict[str, Any], kit_sha256: str, f
     return Published(competition, tuple(changes))
 
 
+def note_upload(phase: Phase, now: datetime) -> None:
+    """Note that a phase has submissions; call it in the transaction that holds the phase's row for the upload."""
+    if phase.first_upload is None:
+        Phase.objects.filter(pk=phase.pk).update(first_upload=now)
+
+
 def _kit(file: CompetitionFile, sha256: str) -> Kit:
     kit = Kit.objects.get_or_create(sha256=sha256, defaults={"version": file.kit.version})[0]
     if kit.version != file.kit.version:
@@ -80,7 +87,7 @@ def _refused(
     file: CompetitionFile, shards: ShardSet, competition: Competition | None, before: dict[str, Phase]
 ) -> list[tuple[Key, str]]:
     """Return what may not change any more, because submissions were made under it."""
-    used = {slug: phase for slug, phase in before.items() if phase.submissions.exists()}
+    used = {slug: phase for slug, phase in before.items() if phase.first_upload}
     problems: list[tuple[Key, str]] = []
     if used and competition is not None and competition.shards_id != shards.pk:
         problems.append((("shards", "set"), f"submissions were scored on {competition.shards.name!r}, so it stays"))

@@ -11,6 +11,7 @@ from leaderboard.accounts.services import ensure_team
 from leaderboard.competitions.launch import parse, spell
 from leaderboard.competitions.models import Phase
 from leaderboard.competitions.queries import open_phase
+from leaderboard.competitions.services import note_upload
 from leaderboard.core.errors import Refusal
 from leaderboard.core.outbox import send_after_commit
 from leaderboard.ledger import services as ledger
@@ -68,6 +69,7 @@ def receive(
             changed=now,
             deadline=now + due.look_after if due and due.look_after else None,
         )
+        note_upload(phase, now)
         quota.hold(account, submission, now)
         Event.objects.create(
             submission=submission, at=now, kind="state", state=State.RECEIVED, message="Received.", actor=user

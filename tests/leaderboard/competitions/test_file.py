@@ -9,6 +9,7 @@ from django.core.management import call_command
 from leaderboard.competitions import files
 from leaderboard.competitions.models import Competition, Kit, Phase, Policy
 from leaderboard.competitions.seeds import seed_for
+from leaderboard.competitions.services import note_upload
 from leaderboard.env import PROJECT
 from leaderboard.ledger.models import Entry
 from leaderboard.ledger.services import verify
@@ -33,6 +34,7 @@ def submit(competition: Competition) -> None:
         launch_spec={},
         changed=later(),
     )
+    note_upload(phase, later())
 
 
 def test_the_file_becomes_a_competition(file):

@@ -172,3 +172,11 @@ def test_a_refused_upload_leaves_no_team():
     demo, ada = make_competition(), make_user()
     assert refusal(user=ada, competition_slug=demo.slug, launch="rm -rf .").code == "bad_launch"
     assert not Team.objects.exists()
+
+
+def test_the_first_upload_marks_its_phase_once():
+    demo, ada = make_competition(), make_user()
+    make_phase(demo, "final")
+    first = send(ada, demo)
+    send(ada, demo, "# another")
+    assert [phase.first_upload for phase in demo.phases.all()] == [first.changed, None]

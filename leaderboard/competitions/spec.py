@@ -58,7 +58,11 @@ class Evaluation(Table):
 
 
 class Probes(Table):
-    """Probe power: strict positions asked per row, and the share of rows asked a second time."""
+    """Probe power: strict positions asked per row, and the share of rows asked a second time.
+
+    Nothing in this version asks them: probes are drawn by the scorer's second model server, which is not part of it.
+    The keys belong to the format of the file and are fixed with the first submission like all that runs share.
+    """
 
     strict_per_row: int = Field(default=1, ge=0)
     repeats: float = Field(default=0.05, ge=0, le=1)

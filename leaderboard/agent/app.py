@@ -48,7 +48,8 @@ def claim_this_host(**_: Any) -> None:
     _locks.append(lock)
     try:
         runfolder.clear(host.runs_dir)
-        for folder in (host.folder / "jobs", host.folder / "logs"):
+        half_sealed = (host.folder / "checkpoints").glob(".incoming-*")
+        for folder in (host.folder / "jobs", host.folder / "logs", *half_sealed):
             remove_tree(folder)
         host.prepare()
     except (OSError, SandboxError) as error:

@@ -23,12 +23,18 @@ def test_leftovers_go_and_a_second_agent_is_refused(tmp_path: Path) -> None:
     left.chmod(0o500)
     job = tmp_path / "agent" / "jobs" / "7-x"
     job.mkdir(parents=True)
+    half = tmp_path / "agent" / "checkpoints" / ".incoming-x"
+    half.mkdir(parents=True)
+    whole = tmp_path / "agent" / "checkpoints" / ("0" * 64)
+    whole.mkdir()
     first = agent(tmp_path)
     try:
         assert first.stdout is not None
         assert first.stdout.readline() == "taken\n"
         assert not left.exists()
         assert not job.exists()
+        assert not half.exists()
+        assert whole.exists(), "a sealed checkpoint is still to be scored"
         second = agent(tmp_path)
         _, said = second.communicate()
         assert second.returncode == 1

@@ -108,16 +108,26 @@ def _state(env: Env) -> list[CheckMessage]:
 
 
 def _times(env: Env) -> list[CheckMessage]:
-    if env.heartbeat_seconds * 3 <= env.lease_seconds:
-        return []
-    return [
-        Error(
-            f"A lease of {env.lease_seconds} s is over before three heartbeats of {env.heartbeat_seconds:g} s each, so "
-            "one lost message loses a run.",
-            hint="Raise HOLDOUT_LEASE_SECONDS or lower HOLDOUT_HEARTBEAT_SECONDS.",
-            id="holdout.E006",
+    found: list[CheckMessage] = []
+    lease, beat, look = f"{env.lease_seconds} s", f"{env.heartbeat_seconds:g} s", f"{env.reap_seconds:g} s"
+    if env.heartbeat_seconds * 3 > env.lease_seconds:
+        found.append(
+            Error(
+                f"A lease of {lease} is over before three heartbeats of {beat} each, so one lost message loses a run.",
+                hint="Raise HOLDOUT_LEASE_SECONDS or lower HOLDOUT_HEARTBEAT_SECONDS.",
+                id="holdout.E006",
+            )
         )
-    ]
+    if env.reap_seconds >= env.lease_seconds:
+        found.append(
+            Error(
+                f"The reaper looks every {look}, and a lease is {lease}: it takes every pause between two looks for an "
+                "outage, and never takes a lease back.",
+                hint="Raise HOLDOUT_LEASE_SECONDS or lower HOLDOUT_REAP_SECONDS.",
+                id="holdout.E007",
+            )
+        )
+    return found
 
 
 def is_loopback(host: str) -> bool:

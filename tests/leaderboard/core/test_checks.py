@@ -42,8 +42,9 @@ def found(home: Path, **settings) -> list[str]:
         ({"broker_url": "redis://queue.example.org:6379/0"}, ["holdout.W004"]),
         ({"broker_url": "redis://127.0.0.1:6379/0"}, []),
         ({"broker_url": "redis://queue.example.org/0", "database_url": "postgresql://db.example.org/holdout"}, []),
-        ({"lease_seconds": 2, "heartbeat_seconds": 1}, ["holdout.E006"]),
+        ({"lease_seconds": 2, "heartbeat_seconds": 1, "reap_seconds": 1}, ["holdout.E006"]),
         ({"lease_seconds": 3, "heartbeat_seconds": 1}, []),
+        ({"lease_seconds": 3, "reap_seconds": 3}, ["holdout.E007"]),
     ],
 )
 def test_each_combination_has_its_id(private, settings, ids):

@@ -1,5 +1,8 @@
 """The audit's task: its verdict counts once, and what is the host's doing is never told as the script's."""
 
+import json
+import re
+
 import pytest
 
 import reviewer
@@ -8,7 +11,7 @@ from leaderboard.pipeline.reaper import reap
 from leaderboard.submissions import transitions
 from leaderboard.submissions.models import Submission
 from reviewer import child
-from tests.leaderboard.cast import SCRIPT, later, make_competition, make_user
+from tests.leaderboard.cast import KNOBS, SCRIPT, later, make_competition, make_user
 from tests.leaderboard.host import drive, send
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -57,3 +60,16 @@ def test_a_host_that_cannot_audit_ends_in_errored_with_a_refund_and_not_in_a_rej
     submission.refresh_from_db()
     assert (submission.state, submission.reason_code) == ("errored", "audit_unavailable")
     assert list(submission.quota_entries.values_list("kind", flat=True)) == ["hold", "refund"]
+
+
+@pytest.mark.parametrize("odd", ["\\0", "\\ud800", "\\x1b[31m"])
+def test_a_report_can_be_kept_whatever_the_constants_of_the_script_spell(odd):
+    """No database keeps a lone surrogate in a text, and PostgreSQL no NUL."""
+    script = KNOBS.replace('"STEPS", "3"', f'"STEPS{odd}", "3{odd}"')
+    submission = send(make_user(), make_competition(), script)
+    drive()
+    submission.refresh_from_db()
+    assert (submission.state, submission.reason_code) == ("rejected", "K101")
+    kept = json.dumps(submission.reports.get().body) + submission.reason
+    assert "STEPS" in kept
+    assert not re.search(r"\\u0000|\\ud800|\0", kept)

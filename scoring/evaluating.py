@@ -141,6 +141,7 @@ def _start(
 ) -> tuple[box.Box, Spec, box.Box]:
     """Start both sandboxes, their programs waiting; `stack` closes them. Returns (server, its spec, scorer)."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.shutdown(socket.SHUT_RD)  # before a server lives: no descriptor ever reaches the scorer this way
     with ours, theirs:  # only the two sandboxes keep an end, so each sees the other's death as end of file
         stdin = memory_file(_order(job, copies, cpus, ours.fileno()))
         stack.callback(os.close, stdin)

@@ -1,22 +1,26 @@
 """The scorer's end of the channel to a model server.
 
-The other end is in a sandbox with a stranger's code, so: messages are six numbers and nothing else is parsed;
-descriptors that arrive are dropped by the kernel (no room is offered for them); every wait has a deadline; sends
-never block; and the two memory files are of our making, sealed against a change of size (a shrunken file would kill
-the reader with SIGBUS). Whatever lies in shared memory may change under our eyes: it is copied once, and only the
-copy is looked at.
+The other end is in a sandbox with a stranger's code, so: messages are six numbers and nothing else is parsed; every
+wait has a deadline; sends never block; and the two memory files are of our making, sealed against a change of size (a
+shrunken file would kill the reader with SIGBUS). Whatever lies in shared memory may change under our eyes: it is
+copied once, and only the copy is looked at.
 
-    HELLO  batch, seq_len, vocab, slots   + descriptors (tokens, logits)      scorer → server
-    ASK    sequence, slot                                                     scorer → server
-    STOP                                                                      scorer → server
-    READY                                                                     server → scorer
-    ANSWER sequence, slot, type                                               server → scorer
-    FAULT  code                                                               server → scorer
+Questions go over a socket, which can carry descriptors; answers come through a pipe, which cannot. A descriptor that
+is dropped on arrival is still closed here, and closing a stranger's file takes as long as the stranger likes: a TCP
+socket that lingers once held a scorer for two minutes. So the socket is shut for reading before anything is sent.
+
+    HELLO  batch, seq_len, vocab, slots   + descriptors (tokens, logits, answers)   scorer → server, socket
+    ASK    sequence, slot                                                           scorer → server, socket
+    STOP                                                                            scorer → server, socket
+    READY                                                                           server → scorer, pipe
+    ANSWER sequence, slot, type                                                     server → scorer, pipe
+    FAULT  code                                                                     server → scorer, pipe
 """
 
 from __future__ import annotations
 
 import array
+import contextlib
 import fcntl
 import mmap
 import os
@@ -25,6 +29,8 @@ import socket
 import struct
 import time
 from collections.abc import Iterator
+from types import TracebackType
+from typing import Self
 
 import torch
 
@@ -49,6 +55,7 @@ class Channel:
     """Talk to one model server about batches of `batch_size` rows of `seq_len` tokens."""
 
     def __init__(self, sock: socket.socket, *, batch_size: int, seq_len: int, vocab_size: int) -> None:
+        sock.shutdown(socket.SHUT_RD)
         sock.setblocking(False)
         self._socket = sock
         self._shape = (batch_size, seq_len, vocab_size)
@@ -57,9 +64,19 @@ class Channel:
         token_file, tokens = _shared_memory("tokens", SLOTS * self.positions * 8)
         logit_file, self._logits = _shared_memory("logits", SLOTS * self._logit_stride)
         self._tokens = torch.frombuffer(tokens, dtype=torch.int64).view(SLOTS, batch_size, seq_len)
-        self._send(HELLO, batch_size, seq_len, vocab_size, SLOTS, descriptors=(token_file, logit_file))
-        os.close(token_file)
-        os.close(logit_file)
+        self._answers, answer_end = os.pipe2(os.O_CLOEXEC)
+        os.set_blocking(self._answers, False)
+        self._heard = b""
+        handed_over = (token_file, logit_file, answer_end)
+        self._send(HELLO, batch_size, seq_len, vocab_size, SLOTS, descriptors=handed_over)
+        for descriptor in handed_over:  # the server alone holds the pipe's other end now: its death is an end of file
+            os.close(descriptor)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+        os.close(self._answers)
 
     def await_ready(self, deadline: float) -> None:
         """Wait until the server has loaded the model. Raises ScoreFailed."""
@@ -77,7 +94,10 @@ class Channel:
 
     def await_answer(self, sequence: int, slot: int, deadline: float) -> torch.dtype:
         """Wait for the answer to one question; give the type its logits are in. Raises ScoreFailed."""
-        kind, answered, answered_slot, code, *_ = self._receive(deadline)
+        try:
+            kind, answered, answered_slot, code, *_ = self._receive(deadline)
+        except ScoreFailed as failure:  # it has loaded: what it printed since is not to be shown as a reason
+            raise ScoreFailed("contract" if failure.code == "load_failed" else failure.code) from None
         if (kind, answered, answered_slot) != (ANSWER, sequence, slot) or code not in TYPES:
             raise ScoreFailed("contract")
         return TYPES[code]
@@ -108,20 +128,18 @@ class Channel:
 
     def _receive(self, deadline: float) -> tuple[int, ...]:
         """Wait for one message. Raises ScoreFailed on the deadline, a hang-up, a fault or anything unexpected."""
-        left = deadline - time.monotonic()
         poll = select.poll()
-        poll.register(self._socket, select.POLLIN)
-        if left <= 0 or not poll.poll(left * 1000):
-            raise ScoreFailed("eval_timeout")
-        try:
-            data = self._socket.recv(MESSAGE.size + 1)
-        except ConnectionResetError:  # it left with questions unread; the kernel says so once, before its last words
-            data = self._socket.recv(MESSAGE.size + 1)
-        if not data:
-            raise ScoreFailed("model_crashed")
-        if len(data) != MESSAGE.size:
-            raise ScoreFailed("contract")
-        numbers = MESSAGE.unpack(data)
+        poll.register(self._answers, select.POLLIN)
+        while len(self._heard) < MESSAGE.size:
+            left = deadline - time.monotonic()
+            if left <= 0 or not poll.poll(left * 1000):
+                raise ScoreFailed("eval_timeout")
+            with contextlib.suppress(BlockingIOError):  # at level `user` the server can open our end and read it empty
+                data = os.read(self._answers, MESSAGE.size - len(self._heard))
+                if not data:
+                    raise ScoreFailed("contract" if self._heard else "model_crashed")
+                self._heard += data
+        numbers, self._heard = MESSAGE.unpack(self._heard), b""
         if numbers[0] == FAULT:
             raise ScoreFailed(FAULTS.get(numbers[1], "contract"))
         return numbers

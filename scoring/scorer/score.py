@@ -86,8 +86,8 @@ def score(job: ScoreJob, *, on_ready: Callable[[], None]) -> bpb.Score:
     """
     torch.set_num_threads(job.threads)
     rows = open_target(job)
-    with socket.socket(fileno=job.channel_fd) as sock:
-        channel = Channel(sock, batch_size=job.batch_size, seq_len=job.seq_len, vocab_size=job.vocab_size)
+    shape = {"batch_size": job.batch_size, "seq_len": job.seq_len, "vocab_size": job.vocab_size}
+    with socket.socket(fileno=job.channel_fd) as sock, Channel(sock, **shape) as channel:
         channel.await_ready(time.monotonic() + job.timeout_seconds)
         on_ready()
         started = time.monotonic()

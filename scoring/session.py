@@ -47,13 +47,19 @@ class Session:
             selector.register(self.cancel, selectors.EVENT_READ, self._hear_cancel)
             while not self.cause:
                 if time.monotonic() > self.deadline:
-                    raise SandboxError("the scorer did not end in time")
+                    self._give_up()
                 for key, _ in selector.select(0.5):
                     if key.data() is False:
                         selector.unregister(key.fd)
                         if key.fd == self.scorer.output:
                             return
                 self.tick()
+
+    def _give_up(self) -> None:
+        """Call it off. While the server lives, it may be what holds the scorer up, so the end is the script's."""
+        if not self.server.is_alive():
+            raise SandboxError("the scorer did not end in time")
+        self.cause = "eval_timeout"
 
     def _hear_cancel(self) -> None:
         self.cause = "cancelled"

@@ -16,6 +16,7 @@ import contextlib
 import hashlib
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -51,6 +52,12 @@ class Box:
     def go(self) -> None:
         """Let the program start."""
         self.control.send(b"g")
+
+    def is_alive(self) -> bool:
+        """Is pid 1 alive, and with it perhaps the program?"""
+        poll = select.poll()
+        poll.register(self.init_pidfd, select.POLLIN)
+        return not poll.poll(0)
 
     def exit_status(self) -> int | None:
         """Return the status that init reported, None at its end without a word; blocks, poll `control` first."""

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 
 from leaderboard.env import Env, env
+from reviewer.child import WALL_SECONDS
 
 
 @register(Tags.security)
@@ -125,6 +126,15 @@ def _times(env: Env) -> list[CheckMessage]:
                 "outage, and never takes a lease back.",
                 hint="Raise HOLDOUT_LEASE_SECONDS or lower HOLDOUT_REAP_SECONDS.",
                 id="holdout.E007",
+            )
+        )
+    if env.audit_seconds <= WALL_SECONDS:
+        found.append(
+            Warning(
+                f"An audit is started again after {env.audit_seconds} s, but one may last {WALL_SECONDS:g} s: a "
+                "busy host audits the same script twice at once.",
+                hint=f"Set HOLDOUT_AUDIT_SECONDS to more than {WALL_SECONDS:g}.",
+                id="holdout.W005",
             )
         )
     return found

@@ -45,6 +45,8 @@ def found(home: Path, **settings) -> list[str]:
         ({"lease_seconds": 2, "heartbeat_seconds": 1, "reap_seconds": 1}, ["holdout.E006"]),
         ({"lease_seconds": 3, "heartbeat_seconds": 1}, []),
         ({"lease_seconds": 3, "reap_seconds": 3}, ["holdout.E007"]),
+        ({"audit_seconds": 60}, ["holdout.W005"]),
+        ({"audit_seconds": 61}, []),
     ],
 )
 def test_each_combination_has_its_id(private, settings, ids):

@@ -29,7 +29,7 @@ class Env(BaseSettings):
     lease_seconds: int = Field(default=30, ge=2, description="An attempt without a sign of life for so long is lost.")
     heartbeat_seconds: float = Field(default=1.0, gt=0, description="How often an agent reports a running attempt.")
     reap_seconds: float = Field(default=2.0, gt=0, description="How often the reaper looks for what is stuck.")
-    audit_seconds: int = Field(default=30, ge=1, description="An audit that takes longer is started again.")
+    audit_seconds: int = Field(default=90, ge=1, description="An audit that takes longer is started again.")
     agent_name: str = Field(default="local", description="Name of this host's agent.")
     agent_hardware: str = Field(default="cpu", description="Hardware class whose queue this host's agent serves.")
 

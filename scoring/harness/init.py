@@ -2,13 +2,13 @@
 
 A script that is process 1 itself would ignore SIGTERM and leave zombies. The arguments are
 
-    init.py CONTROL FOLDERS KEEP RLIMITS CWD PROGRAM [ARGUMENT …]     (lists joined by commas, `-` for an empty one)
+    init.py CONTROL WORD FOLDERS KEEP RLIMITS CWD PROGRAM [ARGUMENT …]  (lists joined by commas, `-` for an empty one)
 
-and CONTROL is a SOCK_SEQPACKET descriptor that carries
+where CONTROL is a SOCK_SEQPACKET descriptor, WORD the write end of a pipe, and they carry
 
-    out  {"ready": n}      with n directory descriptors: whoever holds one can read that tmpfs for ever
-    in   any byte: go      (end of file: called off)
-    out  {"exit": status}  as of subprocess: negative for a signal
+    CONTROL  out  {"ready": n}      with n directory descriptors: whoever holds one can read that tmpfs for ever
+             in   any byte: go      (end of file: called off); nothing goes out any more
+    WORD     out  {"exit": status}  as of subprocess: negative for a signal
 
 Its end is the sandbox's end: the kernel kills what is left in the pid namespace. It is not a guard. The program runs
 as the same user and may try to stop or confuse it; the clock and the kill live outside.
@@ -76,7 +76,7 @@ def reap(child: int) -> int:
 
 def main() -> None:
     """Run the sandbox from ready to exit."""
-    fd, folders, keep, rlimits, cwd, *argv = sys.argv[1:]
+    fd, word, folders, keep, rlimits, cwd, *argv = sys.argv[1:]
     control = socket.socket(fileno=int(fd))
     child = 0
 
@@ -93,7 +93,7 @@ def main() -> None:
         os._exit(0)
     child = start(set(map(int, split(keep))), split(rlimits), cwd, argv)
     status = reap(child)
-    control.send(b'{"exit": %d}' % status)
+    os.write(int(word), b'{"exit": %d}' % status)
     os._exit(0)
 
 

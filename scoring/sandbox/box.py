@@ -2,12 +2,14 @@
 
     runner ── guard ── prelude (root: stage, drop) ── bubblewrap ── init (pid 1) ── program
        │                                                             │
-       └──────────────── control socket, SOCK_SEQPACKET ─────────────┘
+       ├──── control socket, SOCK_SEQPACKET: go ────────────────────►┤
+       └◄─── pipe: the exit status ──────────────────────────────────┘
 
 `start` returns when init has said *ready* and its folders' descriptors have come out; the program starts with `go`.
 So the time to build a sandbox is on nobody's clock. Both ends of a life are certain: whatever happens inside,
 `kill` ends pid 1 from outside, the kernel then kills the whole pid namespace, and `wait` has seen it empty before
-anything is read from it. Dying runners take their sandboxes along, at every moment (guard.py).
+anything is read from it. Init runs as the program's own user, so its word is the program's: from `go` on it comes
+through a pipe, since over a socket the program could send descriptors that take hours to close. Dying runners take their sandboxes along, at every moment (guard.py).
 
 Not isolated: the kernel itself, timing through shared caches and memory bandwidth, and readable /usr.
 """
@@ -44,6 +46,7 @@ class Box:
     init_pid: int
     init_pidfd: int
     control: socket.socket
+    word: int  # read end of the pipe through which init reports the end
     output: int  # read end of stdout (and stderr unless the spec sent that elsewhere)
     folders: dict[str, int]  # "out", "tmp", "shm" -> directory descriptor
     group: cgroups.Group
@@ -60,9 +63,9 @@ class Box:
         return not poll.poll(0)
 
     def exit_status(self) -> int | None:
-        """Return the status that init reported, None at its end without a word; blocks, poll `control` first."""
+        """Return the status that init reported, None at its end without a word; blocks, poll `word` first."""
         try:
-            message = self.control.recv(256)
+            message = os.read(self.word, 256)
             status = json.loads(message)["exit"] if message else None
         except (OSError, ValueError, KeyError, TypeError):
             return None
@@ -97,7 +100,7 @@ class Box:
         try:
             self.wait()
         finally:
-            for fd in (self.init_pidfd, self.output, *self.folders.values()):
+            for fd in (self.init_pidfd, self.word, self.output, *self.folders.values()):
                 os.close(fd)
             self.line.close()
             self.control.close()
@@ -132,7 +135,7 @@ def _command(spec: Spec, group: cgroups.Group, stage: Stage, uid: int, fds: dict
     args.add("--seccomp", str(filter_fd), "--info-fd", str(fds["info"]))
     folders = ["tmp", "shm"] if spec.caps.output_bytes is None else ["out", "tmp", "shm"]
     python = str(Path(sys.base_prefix).resolve() / "bin" / f"python3.{sys.version_info.minor}")
-    args.add(*bwrap.init_command(python, fds["control"]))
+    args.add(*bwrap.init_command(python, fds["control"]), str(fds["word"]))
     args.add(",".join(folders), ",".join(map(str, spec.keep_fds)) or "-", _rlimits(spec, group), spec.cwd, *spec.argv)
     return args
 
@@ -164,12 +167,14 @@ def start(spec: Spec) -> Box:
         read_info, write_info = os.pipe()
         read_out, write_out = os.pipe()
         undo.callback(os.close, read_out)
+        read_word, write_word = os.pipe()
+        undo.callback(os.close, read_word)
         watched, held = os.pipe()
         line = undo.enter_context(FileIO(held, "w"))
         sources = (bwrap.HARNESS, *(mount.source for mount in spec.mounts if isinstance(mount, Bind)))
         stage = Stage(root, sources)
-        args = _command(spec, group, stage, uid, {"control": theirs.fileno(), "info": write_info})
-        inherit = (*args.fds, theirs.fileno(), write_info, *spec.keep_fds)
+        args = _command(spec, group, stage, uid, {"control": theirs.fileno(), "info": write_info, "word": write_word})
+        inherit = (*args.fds, theirs.fileno(), write_info, write_word, *spec.keep_fds)
         try:
             process = subprocess.Popen(
                 args.argv,
@@ -185,13 +190,14 @@ def start(spec: Spec) -> Box:
             raise SandboxError(f"the sandbox could not be prepared ({error}); {_DOCTOR}") from None
         finally:
             theirs.close()
-            for fd in (*args.fds, write_info, write_out, watched):
+            for fd in (*args.fds, write_info, write_out, write_word, watched):
                 os.close(fd)
         undo.callback(process.wait)
         undo.callback(line.close)
         with open(read_info, "rb") as info:
             text = info.read()
         folders = _await_ready(ours, read_out)
+        ours.shutdown(socket.SHUT_RD)
         init_pid = int(json.loads(text)["child-pid"])
         apart = namespaces(init_pid)
         undo.pop_all()
@@ -202,7 +208,8 @@ def start(spec: Spec) -> Box:
         "namespaces": apart,
         "seccomp_sha256": hashlib.sha256(_filter(spec, group)).hexdigest(),
     }
-    return Box(spec.name, process, line, init_pid, os.pidfd_open(init_pid), ours, read_out, folders, group, settings)
+    pidfd = os.pidfd_open(init_pid)
+    return Box(spec.name, process, line, init_pid, pidfd, ours, read_word, read_out, folders, group, settings)
 
 
 def _await_ready(control: socket.socket, output: int) -> dict[str, int]:

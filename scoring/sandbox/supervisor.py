@@ -68,7 +68,7 @@ class Supervisor:
     def _watch(self) -> None:
         with selectors.DefaultSelector() as selector:
             for fd, handle in (
-                (self.box.control.fileno(), self._hear_init),
+                (self.box.word, self._hear_init),
                 (self.box.output, self._hear_log),
                 (self.boundaries, self._hear_boundaries),
                 (self.cancel, self._hear_cancel),

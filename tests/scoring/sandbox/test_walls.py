@@ -1,5 +1,6 @@
 """What a program inside can see and touch. Each test is one wall, and fails without it."""
 
+import ctypes
 import os
 import socket
 from pathlib import Path
@@ -10,6 +11,7 @@ from scoring.sandbox import box
 from tests.scoring.sandbox import inside
 
 pytestmark = pytest.mark.sandbox
+PIDFD_GETFD = 438
 
 
 def test_the_program_is_a_nobody_to_the_host() -> None:
@@ -59,7 +61,7 @@ def test_no_descriptor_is_inherited(tmp_path: Path) -> None:
         os.set_inheritable(file.fileno(), True)
         seen = inside.run("print(sorted(int(n) for n in os.listdir('/proc/self/fd')))\nprint(os.listdir('/proc/1/fd'))")
     assert seen.lines[0] == "[0, 1, 2, 3]"  # 3 lists the folder
-    assert len(seen.lines[1].split(",")) == 4  # init has its control socket beside
+    assert len(seen.lines[1].split(",")) == 5  # init has its control socket and the pipe for its last word beside
 
 
 def test_only_the_three_capped_folders_can_be_written() -> None:
@@ -162,6 +164,19 @@ def test_host_wide_proc_files_say_nothing() -> None:
 def test_numbers_of_the_machine_are_the_leases() -> None:
     seen = inside.run("print(os.cpu_count(), len(os.sched_getaffinity(0)), os.uname().nodename)")
     assert seen.text.split() == ["1", "1", "holdout"]
+
+
+def test_whoever_takes_over_process_one_can_send_no_descriptor_out() -> None:
+    """The program may write into its init's memory, so what init can send, the program can."""
+    sandbox = box.start(inside.spec("import signal; signal.pause()"))
+    try:
+        folder = Path(f"/proc/{sandbox.init_pid}/fd")
+        (number,) = (int(fd.name) for fd in folder.iterdir() if os.readlink(fd).startswith("socket:"))
+        taken = ctypes.CDLL(None).syscall(PIDFD_GETFD, sandbox.init_pidfd, number, 0)
+        with socket.socket(fileno=taken) as control, pytest.raises(BrokenPipeError):
+            socket.send_fds(control, [b"x"], [0])
+    finally:
+        sandbox.close()
 
 
 def test_the_output_folder_is_read_after_everything_inside_is_dead() -> None:

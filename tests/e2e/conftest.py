@@ -35,7 +35,8 @@ def small_corpus(path: Path) -> None:
 def site() -> Iterator[Site]:
     from processes import Processes  # deploy/demo, put on the path by tests.e2e.site
 
-    os.environ |= {"HOLDOUT_LEASE_SECONDS": "5", "HOLDOUT_REAP_SECONDS": "1"}  # lost hosts are noticed sooner
+    # What is lost is noticed sooner than on a real site.
+    os.environ |= {"HOLDOUT_LEASE_SECONDS": "5", "HOLDOUT_REAP_SECONDS": "1", "HOLDOUT_AUDIT_SECONDS": "5"}
     home, port = Path(state) / "site", free_port()
     home.mkdir(mode=0o700)
     url = f"http://127.0.0.1:{port}"

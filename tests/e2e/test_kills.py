@@ -35,8 +35,12 @@ def _newest_state(site: Site) -> str:
     return row[0] if row else ""
 
 
-@pytest.mark.parametrize("program", ["web", "worker", "agent", "beat", "valkey"])
-@pytest.mark.parametrize("state", ["running", "scoring"])
+MOMENTS = [
+    (program, state) for program in ("web", "worker", "agent", "beat", "valkey") for state in ("running", "scoring")
+]
+
+
+@pytest.mark.parametrize(("program", "state"), [("worker", "auditing"), ("web", "auditing"), *MOMENTS])
 def test_a_killed_process_costs_time_and_nothing_else(site: Site, program: str, state: str) -> None:
     event = ended_while(site, SLOW + f"\n# {program} {state}\n", program, state)
     assert event["event"] == "ranked", event

@@ -10,7 +10,9 @@ from typing import Any, Self
 import httpx
 
 log = logging.getLogger(__name__)
-PATIENCE_SECONDS = 120.0  # a site that is being restarted is waited for; the run goes on meanwhile
+# How long a site that is down is waited for. A receipt is worth some waiting, but a site that chokes on one receipt
+# must not keep this host from the next run for long.
+PATIENCE_SECONDS = 300.0
 Reply = httpx.Response
 
 

@@ -24,7 +24,10 @@ def check(path: Path, *, as_json: bool) -> Exit:
     script = read_script(path)
     import reviewer
 
-    report = reviewer.review(script).to_json()
+    try:
+        report = reviewer.review(script).to_json()
+    except reviewer.ReviewerFault as fault:
+        raise PlatformFault(f"The audit did not end, and that is not your script's doing: {fault}") from fault
     verdict = report["verdict"]
     if verdict not in _EXITS:
         raise PlatformFault(f"The audit ended with the unknown verdict `{verdict}`; this is not your script's doing.")

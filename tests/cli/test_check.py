@@ -1,9 +1,13 @@
 """`submit --check`: the real audit, here, without a network and without settings."""
 
 import json
+import subprocess
+from pathlib import Path
 
 import pytest
 
+from leaderboard.cli.check import check
+from leaderboard.cli.errors import PlatformFault
 from tests.cli.conftest import Prompt
 
 CLEAN = '''\
@@ -63,3 +67,14 @@ def test_checking_reads_no_settings_at_all(stranger: Prompt) -> None:
     stranger.write(".submit.toml", "this is no TOML")
     stranger.env = {"SUBMIT_URL": "nonsense"}
     assert stranger.submit("--check", "train.py").code == 0
+
+
+def test_a_sick_host_is_not_the_scripts_doing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_process(*_: object, **__: object) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    script = tmp_path / "train.py"
+    script.write_text("x = 1\n")
+    monkeypatch.setattr(subprocess, "run", no_process)
+    with pytest.raises(PlatformFault, match="not your script's doing"):
+        check(script, as_json=False)

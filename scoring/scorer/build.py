@@ -84,8 +84,9 @@ def build(plan: Plan, say: Callable[[str], None]) -> Path:
         "tokens": len(train_tokens),
     }
     dev = tokenizer.stream(bpe, split.held_out["dev"])
-    (plan.open_dir / "dev.bin").write_bytes(shards.pack_tokens(dev))
-    manifest["dev"] = {"file": "dev.bin", **_counts(split.held_out["dev"], dev)}
+    packed = shards.pack_tokens(dev)
+    (plan.open_dir / "dev.bin").write_bytes(packed)
+    manifest["dev"] = {"file": "dev.bin", "sha256": shards.sha256(packed), **_counts(split.held_out["dev"], dev)}
     key = sealed.ensure_key(plan.key)
     for target in SEALED:
         say(f"sealing {target}")

@@ -9,6 +9,7 @@ from dataclasses import replace
 import libcst as cst
 
 from reviewer import gate
+from reviewer.budget import TooMuch
 from reviewer.places import Span
 from reviewer.policy import Policy
 from reviewer.report import Finding, Knob, Report, Severity, milder
@@ -23,7 +24,15 @@ _RECURSION = 20_000  # chains of 500 operators are legal, and each takes a few f
 
 def audit(text: str, digest: str, policy: Policy) -> Report:
     """Judge a text that has passed the gate's byte checks."""
-    sys.setrecursionlimit(max(_RECURSION, sys.getrecursionlimit()))
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(_RECURSION, limit))
+    try:
+        return _judge(text, digest, policy)
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def _judge(text: str, digest: str, policy: Policy) -> Report:
     compiled = gate.compile_text(text)
     if isinstance(compiled, Finding):
         return Report.of(script_sha256=digest, findings=[compiled])
@@ -47,7 +56,11 @@ def audit(text: str, digest: str, policy: Policy) -> Report:
 
 def _broken(rule: Rule, error: Exception) -> Finding:
     what = f"This rule could not be applied ({type(error).__name__}), so a person has to look; that is our fault."
-    return Finding(rule.code, rule.name, "review", 1, 1, 1, f"{what}\nNothing to do; an organizer reads it.")
+    remedy = "Nothing to do; an organizer reads it."
+    if isinstance(error, TooMuch):
+        what = "This rule would take too long on this file, so a person has to look."
+        remedy = "Write it more plainly to be judged at once: fewer paths in one function, fewer names for one thing."
+    return Finding(rule.code, rule.name, "review", 1, 1, 1, f"{what}\n{remedy}")
 
 
 def _place(script: Script, found: list[tuple[Rule, Found | Setting]]) -> tuple[list[Finding], list[Knob]]:

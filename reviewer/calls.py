@@ -55,3 +55,18 @@ class Calls:
                 seen.add(node)
                 todo.extend(self._edges.get(node, ()))
         return seen
+
+    def reaching(self, ends: Iterable[int]) -> set[int]:
+        """Return the ids of all functions from which one of these, given by their ids, can be reached."""
+        callers: dict[int, set[int]] = defaultdict(set)
+        for start, called in self._edges.items():
+            for one in called:
+                callers[one].add(start)
+        seen: set[int] = set()
+        todo = list(ends)
+        while todo:
+            node = todo.pop()
+            if node not in seen:
+                seen.add(node)
+                todo.extend(callers.get(node, ()))
+        return seen

@@ -14,6 +14,7 @@ from typing import Any
 
 import libcst as cst
 
+from reviewer.budget import TooMuch
 from reviewer.fold import names_in
 from reviewer.nodes import children
 from reviewer.scope import Binding, dotted, parameters
@@ -29,6 +30,7 @@ TARGET = re.compile(r"(targets?|labels?|tgt|y|targets?_seq|target_ids|next_token
 _LOSS = re.compile(r"(^|[._])(\w*cross_entropy\w*|nll_loss|\w*ce_loss|\w*loss_fn|criterion|CrossEntropyLoss\(\))$")
 _EXISTS = frozenset({"exists", "isfile", "isdir", "is_file", "is_dir", "lexists"})
 _MOST_STEPS = 20_000
+_OPEN = -1
 
 
 class Run:
@@ -46,7 +48,7 @@ class Run:
         self._env: dict[str, int] = {}
         self._names: set[str] = set()  # parameters that are flags or targets
         self._steps = 0
-        self._asking: set[int] = set()
+        self._flags: dict[int, int] = {}  # id(constant, property or small function) -> the answer it gives, if any
 
     def function(self, node: cst.FunctionDef) -> None:
         """Run a whole function with open parameters."""
@@ -73,7 +75,7 @@ class Run:
     def _statement(self, node: cst.CSTNode) -> bool:
         self._steps += 1
         if self._steps > _MOST_STEPS:
-            raise RuntimeError("too many paths")
+            raise TooMuch
         match node:
             case cst.SimpleStatementLine():
                 return self._block(node.body)
@@ -144,6 +146,7 @@ class Run:
     def _join(self, test: int, arms: Sequence[Sequence[cst.CSTNode]]) -> bool:
         start, ends = self._env, []
         for arm in arms:
+            self.terms.budget.spend(len(start) // 16)
             self._env = dict(start)
             if not self._block(arm):
                 ends.append(self._env)
@@ -238,7 +241,7 @@ class Run:
 
     def _flag(self, bindings: Sequence[Binding], otherwise: int) -> int:
         """Return the answer that a constant, a property or a small function gives, if it is a known one."""
-        if len(bindings) != 1 or bindings[0].node is None or id(bindings[0].node) in self._asking:
+        if len(bindings) != 1 or bindings[0].node is None:
             return otherwise
         node = bindings[0].node
         if bindings[0].kind == "def" and isinstance(node, cst.FunctionDef):
@@ -250,13 +253,12 @@ class Run:
             wanted = node
         else:
             return otherwise
-        self._asking.add(id(node))
-        saved, self._env = self._env, {}
-        try:
-            value = self._eval(wanted)
-        finally:
+        if id(node) not in self._flags:
+            self._flags[id(node)] = _OPEN  # one that asks itself gives no answer
+            saved, self._env = self._env, {}
+            self._flags[id(node)] = self._eval(wanted)
             self._env = saved
-            self._asking.discard(id(node))
+        value = self._flags[id(node)]
         return value if value in (self.terms.true, self.terms.false) else otherwise
 
     def _attribute(self, node: cst.Attribute) -> int:

@@ -5,6 +5,7 @@ Nothing is executed: each operation that is understood is written out here, on b
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -26,6 +27,8 @@ _TYPES: dict[str, Callable[..., Any]] = {
     "chr": chr,
     "bytes": bytes,
 }
+_FIELD = re.compile(r"\{\d*\}")
+_ENCODINGS = frozenset({"utf-8", "utf8", "ascii", "latin-1", "latin1", "iso-8859-1"})  # others can be slow
 _NAMED = {"True": True, "False": False, "None": None}
 
 
@@ -73,8 +76,17 @@ def _formatted(node: cst.FormattedString, lookup: Lookup) -> Any:
         elif isinstance(part, cst.FormattedStringExpression):
             if part.format_spec or part.conversion:
                 return UNKNOWN
-            out.append(str(_all((part.expression,), lookup)[0]))
+            out.append(str(_plain(_all((part.expression,), lookup)[0])))
+        if sum(map(len, out)) > _MAX_TEXT:
+            return UNKNOWN
     return "".join(out)
+
+
+def _plain(value: Any) -> Any:
+    """Refuse lists: written out, one that holds itself forty times over has no end."""
+    if isinstance(value, list):
+        raise TypeError
+    return value
 
 
 def _sequence(node: cst.List | cst.Tuple, lookup: Lookup) -> Any:
@@ -124,16 +136,34 @@ def _call(node: cst.Call, lookup: Lookup) -> Any:
         return UNKNOWN
     args = _all([a.value for a in node.args], lookup)
     if isinstance(node.func, cst.Name) and node.func.value in _TYPES and lookup(node.func) is UNKNOWN:
-        return (
-            _TYPES[node.func.value](*args[:1])
-            if not isinstance(args[0], int) or node.func.value != "bytes"
-            else UNKNOWN
-        )
+        if node.func.value == "bytes":
+            return bytes(args[0]) if isinstance(args[0], list) else UNKNOWN
+        return _TYPES[node.func.value](_plain(args[0]))
     if isinstance(node.func, cst.Attribute) and node.func.attr.value in _METHODS:
         (base,) = _all((node.func.value,), lookup)
         if isinstance(base, str | bytes):
-            return UNKNOWN if "{:" in str(base) else getattr(base, node.func.attr.value)(*args)
+            return _method(base, node.func.attr.value, args)
     return UNKNOWN
+
+
+def _method(base: Any, name: str, args: list[Any]) -> Any:
+    """Call a method of a string, unless its result could be long or is not just a function of these values."""
+    match name:
+        case "format":
+            fields = _FIELD.findall(base)
+            longest = max((len(str(_plain(a))) for a in args), default=0)
+            if base.count("{") != len(fields) or len(base) + len(fields) * longest > _MAX_TEXT:
+                return UNKNOWN
+        case "join":
+            if sum(map(len, args[0])) + len(base) * len(args[0]) > _MAX_TEXT:
+                return UNKNOWN
+        case "replace":
+            if len(base) + base.count(args[0]) * len(args[1]) > _MAX_TEXT:
+                return UNKNOWN
+        case "encode" | "decode":
+            if args and str(args[0]).lower() not in _ENCODINGS:
+                return UNKNOWN
+    return getattr(base, name)(*args)
 
 
 _HANDLERS: dict[type, Callable[[Any, Lookup], Any]] = {

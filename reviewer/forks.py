@@ -99,7 +99,7 @@ def _is_flag(name: str) -> bool:
 class _Comparison:
     def __init__(self, script: Script, function: cst.FunctionDef, attributes: dict[str, object]) -> None:
         self.script, self.node, self.attributes = script, function, attributes
-        self.terms = Terms()
+        self.terms = Terms(script.budget)
         self.train = self._run(lambda question: False)
         self.eval = self._run(lambda question: True)
         for said in (*self.train.judged, *self.train.returned):

@@ -27,6 +27,7 @@ class Script:
         self.tree = Tree(text, compiled)
         self.values = Values(self.tree)
         self.scopes = self.values.scopes
+        self.budget = self.values.budget
 
     @cached_property
     def calls(self) -> Calls:
@@ -36,6 +37,11 @@ class Script:
     def path_of(self, call: cst.Call) -> list[str]:
         """Return the dotted paths of what a call calls."""
         return self.values.paths(call.func)
+
+    @cached_property
+    def called_names(self) -> set[str]:
+        """Every plain name that is called somewhere."""
+        return {c.func.value for c in self.tree.of(cst.Call) if isinstance(c.func, cst.Name)}
 
     @cached_property
     def forwards(self) -> list[cst.FunctionDef]:

@@ -14,6 +14,8 @@ from typing import Any, cast
 
 import libcst as cst
 
+from reviewer.budget import Budget
+
 Term = tuple[Any, ...]
 
 _SAME = re.compile(
@@ -31,7 +33,8 @@ ELEMENTWISE = re.compile(
 class Terms:
     """A table of terms, shared by all runs of one function."""
 
-    def __init__(self) -> None:
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
         self._numbers: dict[Term, int] = {}
         self._terms: list[Term] = []
         self._loud: list[bool] = []  # is there noise or rounding in it?
@@ -45,6 +48,7 @@ class Terms:
 
     def make(self, term: Term, node: cst.CSTNode | None = None) -> int:
         """Return the number of a term; `node` is remembered as the place where it first came up."""
+        self.budget.spend()
         number = self._numbers.get(term)
         if number is None:
             number = self._numbers[term] = len(self._terms)
@@ -79,6 +83,7 @@ class Terms:
             if one not in seen:
                 seen.add(one)
                 todo.extend(self.parts(one))
+        self.budget.spend(len(seen))
         return seen
 
     def plain(self, number: int, training: bool) -> int:

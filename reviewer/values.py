@@ -7,16 +7,22 @@ on one line makes every `e[...]` a read.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import libcst as cst
 
+from reviewer.budget import Budget
 from reviewer.engine import Tree
 from reviewer.fold import UNKNOWN, fold
 from reviewer.scope import Binding, Function, Scope, Scopes
 
-_MOST = 8  # alternatives kept for one expression
+_MOST = 48  # alternatives kept for one expression
+_STEPS_OF_A_NAME = 8
+_MOST_ELEMENTS = 64  # of a list or a dict that are looked into
+# Where there are more alternatives than are kept, these modules come first: the rules are about them.
+_TELLING = ("os", "posix", "nt", "builtins", "sys", "importlib", "operator", "functools", "pickle", "ctypes", "torch")
 
 
 @dataclass(frozen=True)
@@ -26,7 +32,7 @@ class Ref:
     path: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Own:
     """A function, lambda or class of the script; `given` are arguments that a partial has already put in."""
 
@@ -46,7 +52,9 @@ class Values:
         self.scopes = Scopes(tree)
         self._known: dict[int, tuple[Value, ...]] = {}
         self._named: dict[tuple[int, str], tuple[Value, ...]] = {}
-        self._folding: set[int] = set()
+        self._members: dict[str, tuple[Value, ...]] = {}
+        self._constants: dict[int, Any] = {}
+        self.budget = Budget()
 
     def of(self, node: cst.CSTNode | None) -> tuple[Value, ...]:
         """Return what an expression can stand for; empty if nothing is known."""
@@ -58,7 +66,7 @@ class Values:
         known = self._known.get(id(node))
         if known is None:
             self._known[id(node)] = ()  # an expression that leads back to itself adds nothing
-            known = self._known[id(node)] = tuple(dict.fromkeys(handler(self, node)))[:_MOST]
+            known = self._known[id(node)] = _kept(handler(self, node))
         return known
 
     def paths(self, node: cst.CSTNode | None) -> list[str]:
@@ -68,17 +76,19 @@ class Values:
     def constant(self, node: cst.CSTNode | None, given: dict[str, Any] | None = None) -> Any:
         """Fold an expression, following names that have exactly one value; `given` binds parameters."""
 
+        known = {} if given else self._constants  # what depends on parameters is remembered for this call only
+
         def lookup(name: cst.Name) -> Any:
             if given and name.value in given:
                 return given[name.value]
             bindings = self.scopes.of(name).find(name.value)
-            if len(bindings) != 1 or bindings[0].kind != "expr" or id(bindings[0]) in self._folding:
+            if len(bindings) != 1 or bindings[0].kind != "expr" or bindings[0].node is None:
                 return UNKNOWN
-            self._folding.add(id(bindings[0]))
-            try:
-                return fold(bindings[0].node, lookup)
-            finally:
-                self._folding.discard(id(bindings[0]))
+            key = id(bindings[0].node)
+            if key not in known:
+                known[key] = UNKNOWN  # a constant that is made of itself is none
+                known[key] = fold(bindings[0].node, lookup)
+            return known[key]
 
         return fold(node, lookup)
 
@@ -94,26 +104,58 @@ class Values:
                 found.extend(self.of(b.node))
         return found
 
-    def named(self, name: str, scope: Scope) -> list[Value]:
+    def named(self, name: str, scope: Scope) -> tuple[Value, ...]:
         """Return what a name read in this scope can stand for."""
         key = (id(scope), name)
         if key not in self._named:
             self._named[key] = ()  # a name that leads back to itself adds nothing
-            self._named[key] = tuple(self._mean(name, scope))
-        return list(self._named[key])
+            self._named[key] = _kept(self._mean(name, scope))
+        return self._named[key]
 
-    def _mean(self, name: str, scope: Scope) -> list[Value]:
+    def _mean(self, name: str, scope: Scope) -> Iterator[Value]:
+        """Yield what a name means, with the names it is set to: all at once, since `a = b`, `b = a` goes in circles."""
         bindings = scope.find(name)
-        if bindings:
-            return self.bound(bindings)
-        starred: Scope | None = scope
-        found: list[Value] = [Ref(f"builtins.{name}")]
-        while starred is not None:
-            found.extend(Ref(canonical(f"{module}.{name}")) for module in starred.stars)
-            starred = starred.parent
-        return found
+        if not bindings:
+            yield from self._foreign(name, scope)
+            return
+        todo, seen = list(bindings), {(id(scope), name): scope}
+        while todo:
+            binding = todo.pop()
+            self.budget.spend(_STEPS_OF_A_NAME)
+            for node in _alternatives(binding.node) if binding.kind in ("expr", "param") else ():
+                where = self.scopes.of(node) if isinstance(node, cst.Name) else None
+                if where is None or not isinstance(node, cst.Name):
+                    yield from self.of(node)
+                elif not (more := where.find(node.value)):
+                    yield from self._foreign(node.value, where)
+                elif (id(where), node.value) in seen:
+                    continue
+                elif known := self._named.get((id(where), node.value)):
+                    yield from known
+                else:
+                    seen[id(where), node.value] = where
+                    todo.extend(more)
+            if binding.kind not in ("expr", "param"):
+                yield from self.bound((binding,))
+        for key in reversed(seen):  # the end of a long chain first, so that no name follows it again
+            self.named(key[1], seen[key])
 
-    def _name(self, node: cst.Name) -> list[Value]:
+    def _foreign(self, name: str, scope: Scope) -> Iterator[Value]:
+        """Yield what a name means that the script does not bind: a built-in, or part of a starred import."""
+        yield Ref(f"builtins.{name}")
+        starred: Scope | None = scope
+        while starred is not None:
+            yield from (Ref(canonical(f"{module}.{name}")) for module in starred.stars)
+            starred = starred.parent
+
+    def member(self, name: str) -> tuple[Value, ...]:
+        """Return what an attribute of this name can be, on whatever object of the script."""
+        if name not in self._members:
+            self._members[name] = ()
+            self._members[name] = _kept(self.bound(self.scopes.members.get(name, ())))
+        return self._members[name]
+
+    def _name(self, node: cst.Name) -> Iterable[Value]:
         return self.named(node.value, self.scopes.of(node))
 
     def _attribute(self, node: cst.Attribute) -> list[Value]:
@@ -121,7 +163,7 @@ class Values:
 
     def _member(self, base: cst.CSTNode, name: str) -> list[Value]:
         refs = [Ref(canonical(f"{path}.{name}")) for path in self.paths(base)]
-        return list(refs) if refs else self.bound(self.scopes.members.get(name, ()))
+        return list(refs) if refs else list(self.member(name))
 
     def _subscript(self, node: cst.Subscript) -> list[Value]:
         found: list[Value] = []
@@ -183,6 +225,27 @@ class Values:
 
     def _lambda(self, node: cst.Lambda) -> list[Value]:
         return [Own(node)]
+
+
+def _kept(values: Iterable[Value]) -> tuple[Value, ...]:
+    """Return the different ones of some alternatives, not too many, the telling ones first where some are dropped."""
+    found = list(dict.fromkeys(values))
+    if len(found) > _MOST:
+        found.sort(key=lambda v: not (isinstance(v, Ref) and v.path.split(".")[0] in _TELLING))
+    return tuple(found[:_MOST])
+
+
+def _alternatives(node: cst.CSTNode | None) -> Iterator[cst.CSTNode]:
+    """Yield the expressions of which one will be the value: `b` and `c` of `b if a else c`."""
+    todo = [node]
+    while todo:
+        match todo.pop():
+            case cst.IfExp(body=one, orelse=other) | cst.BooleanOperation(left=one, right=other):
+                todo += [one, other]
+            case cst.NamedExpr(value=value):
+                todo.append(value)
+            case cst.CSTNode() as plain:
+                yield plain
 
 
 _HANDLERS: dict[type, Any] = {

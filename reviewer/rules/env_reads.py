@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, Literal
 
 import libcst as cst
 
-from reviewer.fold import UNKNOWN, names_in
-from reviewer.scope import Function, parameters
+from reviewer.rules.env_keys import Keys, Read
 from reviewer.script import Script
-from reviewer.values import ENVIRON, Own, Ref
+from reviewer.values import ENVIRON, Ref
 
 _KEYED = frozenset(f"{ENVIRON}.{m}" for m in ("get", "pop", "setdefault", "__getitem__", "__contains__")) | {
     "os.getenv"
@@ -33,24 +30,18 @@ _METHOD_NAMES = frozenset(m.rsplit(".", 1)[1] for m in _METHODS) | {
 }
 _HANDING_OUT = frozenset({"getattr", "partial", "copy", "__import__", "import_module", "vars", "globals", "locals"})
 _WAYS = frozenset({"sys.modules", "functools.partial", "operator.attrgetter", "importlib.import_module"})
-_HOPS = 12
-
-
-@dataclass(frozen=True)
-class Read:
-    """One use: `node` is where it is reported, `given` are parameters with known values."""
-
-    node: cst.CSTNode
-    kind: Literal["key", "whole", "write"]
-    key: cst.CSTNode | None = None
-    default: cst.CSTNode | None = None
-    given: dict[str, Any] = field(default_factory=dict)
 
 
 def find_reads(script: Script) -> Iterator[Read]:
     """Yield every use of the environment; a read in a helper is yielded at the helper's calls."""
     if not any(_may_matter(script)):
         return
+    keys = Keys(script)
+    for read in _reads(script):
+        yield from keys.of(read) if read.kind == "key" else (read,)
+
+
+def _reads(script: Script) -> Iterator[Read]:
     for node in _candidates(script):
         values = script.values.of(node)
         if any(isinstance(v, Ref) and v.path == ENVIRON for v in values):
@@ -166,13 +157,13 @@ def _subscript(script: Script, node: cst.Subscript) -> Iterator[Read]:
     if written:
         yield Read(node, "write", key)
     else:
-        yield from _keyed(script, Read(node, "key", key))
+        yield Read(node, "key", key)
 
 
 def _membership(script: Script, node: cst.CSTNode, target: cst.ComparisonTarget) -> Iterator[Read]:
     comparison = script.tree.parent(target)
     if isinstance(comparison, cst.Comparison) and isinstance(target.operator, cst.In | cst.NotIn):
-        yield from _keyed(script, Read(comparison, "key", comparison.left))
+        yield Read(comparison, "key", comparison.left)
     elif not isinstance(target.operator, cst.Is | cst.IsNot):
         yield Read(node, "whole")
 
@@ -189,7 +180,7 @@ def _method(script: Script, node: cst.CSTNode) -> Iterator[Read]:
         if any(p in _WRITES for p in paths):
             yield Read(parent, "write")
         elif args and any(p in _KEYED for p in paths):
-            yield from _keyed(script, Read(parent, "key", args[0].value, args[1].value if len(args) > 1 else None))
+            yield Read(parent, "key", args[0].value, args[1].value if len(args) > 1 else None)
         else:
             yield Read(parent, "whole")
     elif isinstance(parent, cst.Arg) and not any(p in _WRITES for p in paths):
@@ -209,78 +200,3 @@ def _partial_args(script: Script, node: cst.CSTNode) -> list[cst.Arg]:
         if isinstance(maker, cst.Call) and "functools.partial" in script.path_of(maker):
             return list(maker.args[1:])
     return []
-
-
-def _keyed(script: Script, read: Read, hops: int = 0) -> Iterator[Read]:
-    """Yield a read where its key is known: here, or at the calls of the helper that this is part of."""
-    known = script.values.constant(read.key, read.given) is not UNKNOWN
-    helper = None if known or read.key is None else _helper(script, read)
-    sites = script.calls.sites.get(id(helper), []) if helper is not None else []
-    if helper is None or not sites or hops > _HOPS:
-        yield read
-        return
-    if _escapes(script, helper):
-        yield read
-    for call, own in sites:
-        args = _arguments(script, helper, call, own)
-        yield from _at_call(script, read, call, args, hops)
-
-
-def _at_call(
-    script: Script, read: Read, call: cst.Call, args: dict[str, cst.BaseExpression], hops: int
-) -> Iterator[Read]:
-    key, default = read.key, read.default
-    default = args.get(default.value, default) if isinstance(default, cst.Name) else default
-    if isinstance(key, cst.Name) and key.value in args:
-        yield from _keyed(script, Read(call, "key", args[key.value], default), hops + 1)
-        return
-    given = {name: script.values.constant(value) for name, value in args.items()}
-    yield Read(call, "key", key, default, {k: v for k, v in given.items() if v is not UNKNOWN})
-
-
-def _helper(script: Script, read: Read) -> Function | None:
-    """Return the function around a read whose parameter decides about the key."""
-    names = names_in(read.key) if read.key is not None else set()
-    function = script.scopes.function_of(read.node)
-    while function is not None:
-        if any(p.name.value in names for p in parameters(function)):
-            return function
-        function = script.scopes.function_of(function)
-    return None
-
-
-def _escapes(script: Script, helper: Function) -> bool:
-    """Tell whether a helper is also handed on as a value, so that some of its calls cannot be seen."""
-    if not isinstance(helper, cst.FunctionDef):
-        return False
-    for name in script.tree.of(cst.Name):
-        if name.value != helper.name.value:
-            continue
-        parent = script.tree.parent(name)
-        if isinstance(parent, cst.Arg) and parent.keyword is not name:
-            call = script.tree.parent(parent)
-            if not (isinstance(call, cst.Call) and "functools.partial" in script.path_of(call)):
-                return True
-    return False
-
-
-def _arguments(script: Script, helper: Function, call: cst.Call, own: Own) -> dict[str, cst.BaseExpression]:
-    """Map the helper's parameters to the expressions of one call, with defaults filled in."""
-    params = parameters(helper)
-    bound = isinstance(call.func, cst.Attribute) and isinstance(script.scopes.of(helper).node, cst.ClassDef)
-    if bound and not _is_static(helper):
-        params = params[1:]
-    found = {p.name.value: p.default for p in params if p.default is not None}
-    position = 0
-    for arg in (*own.given, *call.args):
-        if arg.keyword is not None:
-            found[arg.keyword.value] = arg.value
-        elif not arg.star and position < len(params):
-            found[params[position].name.value] = arg.value
-            position += 1
-    return found
-
-
-def _is_static(helper: Function) -> bool:
-    marks = helper.decorators if isinstance(helper, cst.FunctionDef) else ()
-    return any(isinstance(m.decorator, cst.Name) and m.decorator.value == "staticmethod" for m in marks)

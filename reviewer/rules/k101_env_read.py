@@ -10,7 +10,8 @@ import libcst as cst
 from reviewer.fold import UNKNOWN
 from reviewer.report import Constant
 from reviewer.rules.base import Found, Rule, Setting
-from reviewer.rules.env_reads import Read, find_reads
+from reviewer.rules.env_keys import Read
+from reviewer.rules.env_reads import find_reads
 from reviewer.scope import dotted
 from reviewer.script import Script
 

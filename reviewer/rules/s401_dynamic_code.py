@@ -171,8 +171,8 @@ def _is_dtype(script: Script, call: cst.Call) -> bool:
         return is_cast or (parent.keyword is not None and parent.keyword.value == "dtype")
     targets = parent.targets if isinstance(parent, cst.Assign) else ()
     names = {t.target.value for t in targets if isinstance(t.target, cst.Name)}
-    called = {c.func.value for c in script.tree.of(cst.Call) if isinstance(c.func, cst.Name)}
-    return bool(names) and len(names) == len(targets) and all("dtype" in n for n in names) and not names & called
+    are_dtypes = bool(names) and len(names) == len(targets) and all("dtype" in n for n in names)
+    return are_dtypes and not names & script.called_names
 
 
 def _short(path: str) -> str:

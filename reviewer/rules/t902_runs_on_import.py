@@ -57,6 +57,7 @@ class RunsOnImport(Rule):
 
     def check(self, script: Script) -> Iterator[Found]:
         trainers = {id(script.scopes.function_of(c)) for c in script.tree.of(cst.Call) if _trains(script, c)}
+        trainers = script.calls.reaching(trainers)
         for statement in script.on_import():
             call = _first_call(script, statement, trainers)
             if call is not None:
@@ -89,7 +90,7 @@ def _first_call(script: Script, statement: cst.CSTNode, trainers: set[int]) -> c
             continue
         if isinstance(node, cst.Call):
             own = [v.node for v in script.values.of(node.func) if isinstance(v, Own)]
-            if _trains(script, node) or script.calls.reachable(_entered(script, own)) & trainers:
+            if _trains(script, node) or any(id(function) in trainers for function in _entered(script, own)):
                 return node
         todo.extend(children(node))
     return None

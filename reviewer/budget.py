@@ -1,0 +1,26 @@
+"""A bound on the work that one text can cause, counted in steps and not in seconds.
+
+Every rule is fast on what people write. What only a hostile text makes slow (a hundred functions that all call each
+other, ten thousand returns in one function) ends here, long before the limit of processor time, and a person looks.
+"""
+
+from __future__ import annotations
+
+MOST_STEPS = 1_500_000  # some seconds; real scripts of 3,500 lines need a tenth of it
+
+
+class TooMuch(RuntimeError):
+    """This text asks for more work than an audit is worth."""
+
+
+class Budget:
+    """The steps that are left to one audit. Once spent, it stays spent."""
+
+    def __init__(self, steps: int = MOST_STEPS) -> None:
+        self.left = steps
+
+    def spend(self, steps: int = 1) -> None:
+        """Take steps away. Raises TooMuch where none are left."""
+        self.left -= steps
+        if self.left < 0:
+            raise TooMuch

@@ -1,0 +1,114 @@
+"""What a small file can cost: never more than a few dozen times its parse, measured in one run of one process.
+
+Each of these was, or could be, exponential or quadratic in its length. Doubling forty times would take centuries, so a
+ratio that is generous to a busy machine still tells them apart.
+"""
+
+import gc
+import time
+
+import libcst
+import pytest
+
+from reviewer import review
+from reviewer.policy import Policy
+from reviewer.script import Script
+from tests.reviewer.scripts import BASELINE
+
+HEAD = "import os, torch, torch.nn as nn\ndef load_for_eval(path, device):\n    return GPT()\n"
+MODEL = HEAD + "class GPT(nn.Module):\n"
+FORWARD = MODEL + "    def forward(self, x):\n        if self.training: x = self.a(x)\n"
+DOUBLED = "".join(f"a{i + 1} = a{i} {{0}} a{i}\n" for i in range(40))
+METHODS = "".join(f"    def m{i}(self): return self.m{i + 1}() and self.m{i + 1}()\n" for i in range(40))
+
+WORST = {
+    "functions that all call each other": HEAD
+    + "".join(
+        f"def g{i}(k):\n" + "".join(f"    g{j}(k)\n" for j in range(40)) + "    return os.environ[k]\n"
+        for i in range(40)
+    )
+    + "g0('A')\n",
+    "a string doubled": HEAD + "a0 = 'x' * 9\n" + DOUBLED.format("+") + "os.environ[a40]\n",
+    "a list in itself, written out": HEAD
+    + "a0 = ['x']\n"
+    + "".join(f"a{i + 1} = [a{i}, a{i}]\n" for i in range(40))
+    + "os.environ[str(a40)], os.environ[f'{a40}'], os.environ['{}'.format(a40)]\n",
+    "a long string many times": HEAD
+    + f"a = '{'a' * 19_000}'\nos.environ['{{0}}{{0}}{{0}}'.format(a).replace('a', a)]\n"
+    + "os.environ[a.replace('a', a)]\nos.environ['{0:>999999999}'.format(1)]\nos.environ[a.join(list(a))]\n",
+    "a flag doubled": HEAD
+    + "a0 = __name__ == 'x'\n"
+    + DOUBLED.format("and")
+    + "class GPT(nn.Module):\n    def forward(self, x):\n        return self.b(x) if a40 else x\n",
+    "a method doubled": MODEL
+    + METHODS
+    + "    def m40(self): return self.training\n"
+    + "    def forward(self, x):\n        return self.b(x) if self.m0() else x\n",
+    "one name bound again and again": HEAD + "o = os\n" * 1_500 + "o.environ['x']\n" * 1_500,
+    "one reader bound again and again": HEAD + "g = os.environ.get\n" * 800 + "g('x')\n" * 800,
+    "a chain of names from its end": HEAD
+    + "".join(f"v{i} = v{i + 1}\n" for i in range(2_500))
+    + "v2500 = os\nv0.environ['x']\n",
+    "types by name": HEAD + "".join(f"dtype{i} = getattr(torch, n)\n" for i in range(1_200)),
+    "calls on import into a long chain": HEAD
+    + "".join(f"def f{i}(): f{i + 1}()\n" for i in range(800))
+    + "f0()\n" * 1_500,
+    "methods of one name": HEAD
+    + "".join(f"class C{i}:\n    def m(self): return self.m()\n" for i in range(600))
+    + "x.m()\n" * 600,
+    "many returns of a growing value": FORWARD
+    + "".join(f"        x = x + self.a{i}(x)\n        if x.b{i}: return x\n" for i in range(600)),
+    "noise at every step": FORWARD
+    + "".join(f"        if self.c{i}: x = x + noise{i}(x)\n" for i in range(800))
+    + "        return x\n",
+    "many names at every branch": FORWARD
+    + "".join(f"        v{i} = x\n        if v{i}.c: x = self.d(x)\n" for i in range(1_200))
+    + "        return x\n",
+    "many questions in many functions": MODEL
+    + "".join(
+        f"    def f{f}(self, x):\n" + "".join(f"        if self.training: x = self.a{q}(x)\n" for q in range(24))
+        for f in range(60)
+    )
+    + "    def forward(self, x):\n"
+    + "".join(f"        x = self.f{f}(x)\n" for f in range(60)),
+}
+
+
+@pytest.mark.parametrize("shape", WORST)
+def test_the_cost_of_a_small_file_is_bounded_by_its_parse(shape: str) -> None:
+    text = WORST[shape]
+    review("x = 1\n", isolated=False)  # imports the rules
+    gc.collect()
+    start = time.process_time()
+    libcst.parse_module(text)
+    parsed = time.process_time()
+    review(text, isolated=False)
+    assert time.process_time() - parsed < 60 * (parsed - start) + 0.2
+
+
+@pytest.mark.parametrize("shape", [s for s in WORST if s.startswith(("many returns", "noise", "many names"))])
+def test_what_would_take_too_long_goes_to_a_person(shape: str) -> None:
+    report = review(WORST[shape], isolated=False)
+    assert report.verdict == "review"
+    assert {f.rule for f in report.findings if "take too long" in f.message} == {"E201", "E204"}
+
+
+def test_an_honest_script_spends_little_of_its_budget() -> None:
+    script = Script(BASELINE, Policy())
+    whole = script.budget.left
+    assert script.forks
+    assert 0 < whole - script.budget.left < whole / 500
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("import os\na = os\nb = a\na = b\nx = b.environ['LR']\n", 5),
+        ("import os, time\n" + "".join(f"o = time.a{i}\n" for i in range(60)) + "o = os\no.environ['LR']\n", 63),
+        ("import os\ndef f(k): return os.environ[k]\nf('RANK')\nfs = [f]\n", 2),
+        ("import os\ndef f(k):\n    f(k)\n    return os.environ[k]\ng(lambda: f('LR'))\n", 5),
+    ],
+)
+def test_no_detour_hides_a_read(text: str, line: int) -> None:
+    found = [f.line for f in review(text, isolated=False).findings if f.rule == "K101"]
+    assert found == [line]

@@ -50,7 +50,11 @@ _TABLE: tuple[tuple[str, Owner, str], ...] = (
     ("nonfinite", "script", "The model answered with logits that are not finite numbers."),
     ("eval_timeout", "script", "Scoring took longer than the phase's evaluation timeout."),
     ("model_crashed", "script", "The model stopped while it was being scored."),
-    ("contract", "script", "The script does not keep to the contract: load_for_eval must return a model."),
+    (
+        "contract",
+        "script",
+        "The script does not keep to the contract: load_for_eval returns a model, record_step_boundary is for steps.",
+    ),
     ("bad_metric", "script", "The score is outside the possible range of 0 to 64 bits per byte."),
     ("cancelled", "team", "The run was cancelled."),
     ("host_fault", "platform", "The host failed; the run is repeated at no cost."),

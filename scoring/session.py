@@ -3,7 +3,7 @@
 The scorer (trusted) speaks JSON lines; the server's output is text of submitted code. That text is held in memory and
 becomes the log only when the model never got as far as *ready*: from then on the server sees sealed rows, and what it
 prints is an exfiltration channel. Since *ready* is said before the first row is asked, nothing printed after a row can
-be in a log that is kept.
+be in a log that is kept; and nobody reads it, which would cost CPU time that the model is not charged for.
 """
 
 import json
@@ -53,6 +53,10 @@ class Session:
                         selector.unregister(key.fd)
                         if key.fd == self.scorer.output:
                             return
+                if self.ready and self.server.output >= 0:
+                    if self.server.output in selector.get_map():
+                        selector.unregister(self.server.output)
+                    self.server.stop_listening()
                 self.tick()
 
     def _give_up(self) -> None:
@@ -65,12 +69,13 @@ class Session:
         self.cause = "cancelled"
 
     def _hear_server(self) -> bool:
+        if self.ready:
+            return True
         chunk = os.read(self.server.output, 1 << 16)
-        if not self.ready:
-            self.held = (self.held + chunk)[-_HELD:]
-            self.printed += len(chunk)
-            if self.printed > self.log_bytes:
-                self.cause = "log_limit"
+        self.held = (self.held + chunk)[-_HELD:]
+        self.printed += len(chunk)
+        if self.printed > self.log_bytes:
+            self.cause = "log_limit"
         return bool(chunk)
 
     def _hear_scorer(self) -> bool:

@@ -65,6 +65,15 @@ def load_model(script: str, checkpoint: str, device: torch.device) -> torch.nn.M
     return model.eval()
 
 
+def fall_silent() -> None:
+    """Send what is printed from now on nowhere: the platform reads no more of it, and a pipe unread fills up."""
+    sys.stdout.flush()
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for descriptor in (1, 2):
+        os.dup2(nowhere, descriptor)
+    os.close(nowhere)
+
+
 class Server:
     def __init__(self, channel: socket.socket) -> None:
         self._channel = channel
@@ -117,7 +126,7 @@ def main() -> int:
     try:
         seed_everything(json.loads(options.constants.read_bytes())["seed"])
         model = load_model(options.script.read_bytes().decode(), options.checkpoint, device)
-        sys.stdout.flush()
+        fall_silent()
     except BaseException as error:
         traceback.print_exception(error.with_traceback(_own_frames_removed(error)))
         server.send(FAULT, LOAD_FAILED)

@@ -8,8 +8,10 @@
 `start` returns when init has said *ready* and its folders' descriptors have come out; the program starts with `go`.
 So the time to build a sandbox is on nobody's clock. Both ends of a life are certain: whatever happens inside,
 `kill` ends pid 1 from outside, the kernel then kills the whole pid namespace, and `wait` has seen it empty before
-anything is read from it. Init runs as the program's own user, so its word is the program's: from `go` on it comes
-through a pipe, since over a socket the program could send descriptors that take hours to close. Dying runners take their sandboxes along, at every moment (guard.py).
+anything is read from it. Dying runners take their sandboxes along, at every moment (guard.py).
+
+Init runs as the program's own user, so its word is the program's. From `go` on it comes through a pipe: over a socket
+the program could send a descriptor that takes hours to close, and whoever receives it, or drops it, would wait.
 
 Not isolated: the kernel itself, timing through shared caches and memory bandwidth, and readable /usr.
 """
@@ -56,6 +58,12 @@ class Box:
         """Let the program start."""
         self.control.send(b"g")
 
+    def stop_listening(self) -> None:
+        """Close our end of the program's output; whoever still writes there gets SIGPIPE."""
+        if self.output >= 0:
+            os.close(self.output)
+            self.output = -1
+
     def is_alive(self) -> bool:
         """Is pid 1 alive, and with it perhaps the program?"""
         poll = select.poll()
@@ -100,7 +108,8 @@ class Box:
         try:
             self.wait()
         finally:
-            for fd in (self.init_pidfd, self.word, self.output, *self.folders.values()):
+            self.stop_listening()
+            for fd in (self.init_pidfd, self.word, *self.folders.values()):
                 os.close(fd)
             self.line.close()
             self.control.close()

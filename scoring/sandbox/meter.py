@@ -3,10 +3,12 @@
 `lost share` answers "did the run get its lease?" with the smaller of two measurements, each a share of
 (leased CPUs x wall time): foreign CPU time on the leased CPUs, and the time our own threads stood in a run queue.
 Foreign time alone would blame a neighbour who used a CPU that the script left idle; waiting alone would blame us for
-a script that starts forty threads on two CPUs. Only both together are a loss, and a script can make only one of them.
+a script that starts forty threads on two CPUs. Only both together are a loss, and a script can make only one of them:
+what the runner itself spends on listening to a script is not foreign, or a script that talks without end had both.
 """
 
 import os
+import time
 from dataclasses import dataclass, field
 
 from scoring.sandbox import procs
@@ -32,6 +34,8 @@ class Meter:
     _busy_at_start: float = field(init=False)
     _busy_seconds: float = 0.0
     _beside_seconds: float = 0.0
+    _own_at_start: float = field(default_factory=time.process_time)
+    _own_seconds: float = 0.0
     _cpu_at_start: float = field(init=False)
     _waited_at_start: float = field(init=False)
     _stride: int = 1
@@ -64,6 +68,7 @@ class Meter:
         self.peak_bytes = max(self.peak_bytes, memory, self.box.group.peak_memory_bytes() or 0)
         self.peak_tasks = max(self.peak_tasks, sample.threads)
         self._busy_seconds = procs.busy_seconds(self.cpus) - self._busy_at_start
+        self._own_seconds = time.process_time() - self._own_at_start
         if self.beside is not None:
             counted = self.beside.group.cpu_seconds()
             seen = procs.Watch(self.beside.init_pid).look().cpu_seconds if counted is None else counted
@@ -83,7 +88,8 @@ class Meter:
     def contention(self) -> dict[str, float]:
         """Return foreign, waiting and lost shares of the lease, from the start to the last look."""
         lease = max(self.ended - self.started, 1e-9) * len(self.cpus)
-        foreign = max(self._busy_seconds - self.cpu_seconds - self._beside_seconds, 0.0) / lease
+        ours = self.cpu_seconds + self._beside_seconds + self._own_seconds
+        foreign = max(self._busy_seconds - ours, 0.0) / lease
         waiting = (self.watch.waited_seconds - self._waited_at_start) / lease
         lost = min(foreign, waiting)
         return {

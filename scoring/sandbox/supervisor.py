@@ -8,7 +8,6 @@ too early shortens its own free start-up, too late is cut at the cap, never is n
      └──────────────── exit, limit reached, cancel: kill what is left ────────────────┘
 """
 
-import contextlib
 import os
 import selectors
 import stat
@@ -26,6 +25,8 @@ from scoring.sandbox.spec import Caps
 _TICK = 0.1  # between looks at limits that no kernel counter guards
 _SAMPLE = 1.0
 _MAX_DRAIN = 1 << 26
+# Boundaries heard before a script is talking nonsense: far more than steps, far less than would keep us busy.
+_BOUNDARIES, _BOUNDARIES_A_SECOND, _BOUNDARY_BYTES = 100_000, 1_000, 32
 
 Emit = Callable[[dict[str, Any]], None]
 
@@ -49,6 +50,7 @@ class Supervisor:
     _cause: str = ""  # why we ended it; empty when it ended itself
     _status: int | None = None
     _partial: bytes = b""
+    _heard: int = 0
     _terminated: bool = False
     _out_of_memory: bool = False
     _refused: bool = False
@@ -117,12 +119,22 @@ class Supervisor:
         return bool(chunk)
 
     def _hear_boundaries(self) -> None:
-        with contextlib.suppress(BlockingIOError):
-            *lines, rest = (self._partial + os.read(self.boundaries, 4096)).split(b"\n")
-            self._partial = rest[-32:]
-            for line in lines:
-                if line.isdigit() and len(line) <= 12:
-                    self._count(time.monotonic())
+        try:
+            chunk = os.read(self.boundaries, 1 << 16)
+        except BlockingIOError:
+            return
+        *lines, rest = (self._partial + chunk).split(b"\n")
+        self._partial = rest[-_BOUNDARY_BYTES:]
+        self._heard += max(len(lines), len(chunk) // _BOUNDARY_BYTES, 1)
+        if self._heard > self._most_boundaries():
+            self._finish("contract")
+            return
+        for line in lines:
+            if line.isdigit() and len(line) <= 12:
+                self._count(time.monotonic())
+
+    def _most_boundaries(self) -> int:
+        return _BOUNDARIES + int(_BOUNDARIES_A_SECOND * (self.clock.cap + self.clock.budget))
 
     def _count(self, now: float) -> None:
         if self.clock.boundary(now):
@@ -174,6 +186,8 @@ class Supervisor:
         return not stat.S_ISREG(status.st_mode) or status.st_size > 0
 
     def _judge(self) -> tuple[str, str]:
+        if self._cause == "contract":
+            return "contract", f"record_step_boundary was called more than {self._most_boundaries():,} times"
         if self._cause and self._cause != "deadline":
             return self._cause, ""
         if self.log.full:

@@ -63,6 +63,20 @@ ENDS = {
         "script",
         "",
     ),
+    "steps without end": (
+        STEP + "import prepare\nos.set_blocking(prepare.FIFO, True)\nwhile True: os.write(prepare.FIFO, b'1\\n' * 500)",
+        {},
+        "contract",
+        "script",
+        "more than 107,000 times",
+    ),
+    "noise without end where steps belong": (
+        STEP + "import prepare\nos.set_blocking(prepare.FIFO, True)\nwhile True: os.write(prepare.FIFO, bytes(4096))",
+        {},
+        "contract",
+        "script",
+        "",
+    ),
     "a gigabyte of print": (STEP + "while True: print('x' * 4096)", {}, "log_limit", "script", ""),
     "a fork bomb": (
         STEP + "import os\nwhile True:\n  try: os.fork()\n  except OSError: pass",

@@ -169,6 +169,21 @@ def test_what_a_model_prints_beside_sealed_text_goes_nowhere(stage: ScoreStage) 
     assert "sealed [[" not in json.dumps(result.events)
 
 
+def test_nobody_reads_what_a_model_prints_once_it_is_ready(stage: ScoreStage) -> None:
+    """Reading costs CPU time that nobody is charged for; unread, a pipe of the model's own would fill up."""
+    flood = UNIFORM.replace(
+        "        return",
+        "        for _ in range(1000): os.write(1, bytes(1 << 16))\n"
+        "        while True:\n"
+        "            try: os.write(KEPT, bytes(1 << 16))\n"
+        "            except BrokenPipeError: break\n"
+        "        return",
+    )
+    result = stage.score("import os\nKEPT = os.dup(1)\n" + flood, evaluation__timeout_seconds=20.0)
+    assert result.code == "ok"
+    assert result.log == ""
+
+
 def test_the_model_sees_no_data_and_writes_nowhere(stage: ScoreStage) -> None:
     looker = UNIFORM.replace(
         "    assert",

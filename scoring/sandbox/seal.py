@@ -49,11 +49,11 @@ class _Copy:
             self._take_entry(source, name, target / name, prefix + name, depth)
 
     def _take_entry(self, folder: int, name: str, target: Path, relative: str, depth: int) -> None:
-        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        is_folder = stat.S_ISDIR(status.st_mode)
-        if not is_folder and not stat.S_ISREG(status.st_mode):
-            raise UnsafeCheckpoint(f"{relative} is not a plain file")
-        try:
+        try:  # where the runner is no more than the script's own user, the script's modes bind it
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            is_folder = stat.S_ISDIR(status.st_mode)
+            if not is_folder and not stat.S_ISREG(status.st_mode):
+                raise UnsafeCheckpoint(f"{relative} is not a plain file")
             fd = os.open(name, _FOLDER if is_folder else _FILE, dir_fd=folder)
         except OSError as error:
             raise UnsafeCheckpoint(f"{relative} cannot be read ({error.strerror})") from None

@@ -218,8 +218,11 @@ class Supervisor:
         return "crash"
 
     def _largest_file(self) -> int:
-        with os.scandir(self.box.folders["out"]) as entries:
-            return max((entry.stat(follow_symlinks=False).st_size for entry in entries), default=0)
+        try:
+            with os.scandir(self.box.folders["out"]) as entries:
+                return max((entry.stat(follow_symlinks=False).st_size for entry in entries), default=0)
+        except OSError:  # the script has closed its folder, to itself too
+            return 0
 
 
 def _describe(status: int | None) -> str:

@@ -1,11 +1,16 @@
+import contextlib
 import hashlib
 import os
 import socket
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple, cast
 
 import pytest
 
 from scoring.sandbox.seal import UnsafeCheckpoint, copy_out, remove_tree, seal, tree_sha256
+from scoring.sandbox.supervisor import Supervisor
 
 
 @pytest.fixture
@@ -110,3 +115,52 @@ def test_sealing_is_read_only_and_the_same_bytes_have_one_home(out: Path, tmp_pa
     assert (checkpoints / digest / "final.pt").stat().st_mode & 0o777 == 0o444
     remove_tree(checkpoints / digest)
     assert not (checkpoints / digest).exists()
+
+
+class Holding(NamedTuple):
+    """As much of a box as is looked at for the largest file."""
+
+    folders: dict[str, int]
+
+
+class Watching(NamedTuple):
+    box: Holding
+
+
+@contextlib.contextmanager
+def as_an_ordinary_user() -> Iterator[Path]:
+    """Give a folder in which file modes bind us, whoever started the test."""
+    nobody, root = 61999, os.geteuid() == 0
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+        folder = Path(name)
+        if root:
+            os.chown(folder, nobody, nobody)
+            os.seteuid(nobody)
+        try:
+            yield folder
+        finally:
+            if root:
+                os.seteuid(0)
+
+
+@pytest.mark.parametrize("closed", ["out", "out/d", "out/final.pt"])
+@pytest.mark.parametrize("mode", [0o400, 0o000])
+def test_what_may_not_be_read_refuses_the_whole(closed: str, mode: int) -> None:
+    with as_an_ordinary_user() as home:
+        (home / "out" / "d").mkdir(parents=True)
+        for name in ("final.pt", "d/x"):
+            (home / "out" / name).write_text("x")
+        fd = os.open(home / "out", os.O_RDONLY | os.O_DIRECTORY)  # as init sends it out, before the script starts
+        os.chmod(home / closed, mode)
+        try:
+            if (closed, mode) == ("out/final.pt", 0o400):
+                assert copy_out(fd, home / "copy", max_bytes=100, max_files=9)
+            else:
+                with pytest.raises(UnsafeCheckpoint, match="cannot be read"):
+                    copy_out(fd, home / "copy", max_bytes=100, max_files=9)
+                assert not (home / "copy").exists()
+            largest = Supervisor._largest_file(cast(Supervisor, Watching(Holding({"out": fd}))))
+            assert (largest == 0) == (closed == "out")
+        finally:
+            os.chmod(home / closed, 0o700)
+            os.close(fd)

@@ -125,7 +125,7 @@ def run(job: Job, host: Host, folder: Path, cpus: tuple[int, ...], cancel: int, 
         session.listen()
         meter.look(time.monotonic())
         session.end()
-        log.write(session.held)
+        log.write(session.reason())
         complaint = os.pread(stderr, 65536, 0).decode(errors="replace")
         code, detail = session.verdict(log.last_words(), complaint)
         if code == "ok" and session.result is not None:

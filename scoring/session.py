@@ -1,9 +1,10 @@
 """Listens to a model server and its scorer, and says how it ended.
 
 The scorer (trusted) speaks JSON lines; the server's output is text of submitted code. That text is held in memory and
-becomes the log only when the model never got as far as *ready*: from then on the server sees sealed rows, and what it
-prints is an exfiltration channel. Since *ready* is said before the first row is asked, nothing printed after a row can
-be in a log that is kept; and nobody reads it, which would cost CPU time that the model is not charged for.
+becomes the log only when the scorer says that the model did not load, without having said *ready*: from then on the
+server sees sealed rows, and what it prints is an exfiltration channel. At any other end that text may hold rows, since
+what is printed after *ready* can be heard before *ready* is. Later nobody reads it at all, which would cost CPU time
+that the model is not charged for.
 """
 
 import json
@@ -95,6 +96,11 @@ class Session:
         for sandbox in (self.server, self.scorer):
             sandbox.kill()
             sandbox.wait()
+
+    def reason(self) -> bytes:
+        """Return the output that explains why a model did not load; empty at every other end."""
+        failed = self.result is not None and self.result.get("code") == "load_failed"
+        return self.held if failed and not self.ready and not self.cause else b""
 
     def verdict(self, words: str, complaint: str) -> tuple[str, str]:
         """Return (outcome code, detail for the team): `words` are the model's last, `complaint` the scorer's own.

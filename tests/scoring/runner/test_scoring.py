@@ -156,6 +156,7 @@ def test_a_model_that_cannot_be_scored_fails_with_its_reason(stage: ScoreStage, 
     assert result.exit_code == 0, result.stderr
     assert (result.code, result.receipt["score"]) == (code, None)
     assert words in result.detail
+    assert (result.log == "") == (code != "load_failed")
 
 
 def test_what_a_model_prints_beside_sealed_text_goes_nowhere(stage: ScoreStage) -> None:

@@ -17,6 +17,28 @@ def session(**state: Any) -> Session:
     return Session(server=none, scorer=none, cancel=-1, deadline=0.0, log_bytes=1, tick=lambda: None, **state)
 
 
+NOT_LOADED = {"ok": False, "code": "load_failed"}
+
+
+@pytest.mark.parametrize(
+    ("state", "kept"),
+    [
+        ({"result": NOT_LOADED}, b"held"),
+        ({"result": NOT_LOADED, "ready": True}, b""),
+        ({"result": NOT_LOADED, "cause": "log_limit"}, b""),
+        ({"result": CRASHED}, b""),
+        ({"result": OK}, b""),
+        ({"cause": "log_limit"}, b""),
+        ({"cause": "cancelled"}, b""),
+        ({"cause": "eval_timeout"}, b""),
+        ({"out_of_memory": True}, b""),
+    ],
+)
+def test_what_was_printed_is_kept_for_a_model_that_did_not_load(state: dict[str, Any], kept: bytes) -> None:
+    """At any other end rows may have been shown already, and printed before the scorer's *ready* was heard."""
+    assert session(**state, held=b"held").reason() == kept
+
+
 VERDICTS: dict[str, tuple[dict[str, Any], tuple[str, str]]] = {
     "scored": ({"result": OK, "ready": True}, ("ok", "")),
     "called off, whatever was said before": ({"result": OK, "cause": "cancelled"}, ("cancelled", "")),

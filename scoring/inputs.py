@@ -34,10 +34,10 @@ class Inputs:
     mounts: tuple[Mount, ...]
 
     def open_gate(self) -> None:
-        """Show the rest of the training files: one rename each, into the folder that is bound read-only inside."""
+        """Show the rest of the data: one rename each, into a folder that is bound read-only inside."""
         held = self.folder / "held"
-        for name in sorted(os.listdir(held)):
-            os.rename(held / name, self.folder / "data" / name)
+        for path in sorted(held.glob("*/*")):
+            os.rename(path, self.folder / path.relative_to(held))
 
 
 def copy(source: Path, target: Path, sha256: str | None = None) -> None:
@@ -71,7 +71,7 @@ def _constants(job: Job, manifest: Manifest) -> dict[str, Any]:
         "data_dir": "/holdout/data",
         "train_files": [{"name": file.name, "tokens": file.tokens} for file in manifest.train_files],
         "gate_files": manifest.gate_files,
-        "dev_file": "/holdout/dev.bin",
+        "dev_file": "/holdout/dev/dev.bin",
         "tokenizer": "/holdout/tokenizer.json",
         "token_bytes": "/holdout/token_bytes.bin",
         "steps_fifo": "/holdout/steps",
@@ -126,21 +126,23 @@ def _make_readable(folder: Path) -> None:
 def for_training(job: Job, host: Host, folder: Path, owner: int) -> Inputs:
     """Copy what a trainer reads into the new `folder`: only the first files of the data are visible yet.
 
+    The dev shard is held back too: a script may train on it, and whatever it may train on before the clock starts is
+    free.
     `owner` is the user id that writes into the boundary FIFO. Raises InputRefused.
     """
     manifest, mounts = _common(job, host, folder)
-    for name in ("data", "held"):
+    for name in ("data", "dev", "held", "held/data", "held/dev"):
         (folder / name).mkdir(mode=0o755)
     for index, file in enumerate(manifest.train_files):
-        place = "data" if index < manifest.gate_files else "held"
+        place = "data" if index < manifest.gate_files else "held/data"
         copy(host.open_dir / "train" / file.name, folder / place / file.name, file.sha256)
-    copy(host.open_dir / "dev.bin", folder / "dev.bin", _pin(manifest.raw.get("dev", {}), "sha256"))
+    copy(host.open_dir / "dev.bin", folder / "held" / "dev" / "dev.bin", _pin(manifest.raw.get("dev", {}), "sha256"))
     os.mkfifo(folder / "steps", 0o600)
     if owner != os.geteuid():
         os.chown(folder / "steps", owner, owner)
     mounts += [
         Bind(folder / "data", "/holdout/data"),
-        Bind(folder / "dev.bin", "/holdout/dev.bin"),
+        Bind(folder / "dev", "/holdout/dev"),
         Bind(folder / "steps", "/holdout/steps"),
     ]
     return Inputs(folder, manifest, tuple(mounts))

@@ -33,6 +33,7 @@ _PLACES = (Path("/holdout/constants.json"), Path(__file__).resolve().parent / "c
 _HEADER = struct.Struct("<3i")
 _HEADER_BYTES, _MAGIC, _VERSION = 1024, 20240520, 1
 _MAX_DIFF = {"cpu": 1e-5}  # a causal model differs by exactly 0 on a CPU; kernels on accelerators may not
+_DEV_SECONDS = 2.0
 _MAX_DIFF_ELSEWHERE = 0.0625  # one step of bfloat16 at logits of 8 to 16
 
 
@@ -158,6 +159,7 @@ def make_dataloader(
 
     `split` is "train", or "dev" (also called "val"). Every rank gets rows of its own, `batch_size` of them. Before
     the clock starts only the first training files are there: the loader goes round them until the rest appears.
+    The dev shard appears with the rest; asking for it sooner is a FileNotFoundError.
     """
     _, rank, _, world_size = get_dist_info()
     rows = _rows(split, seq_len)
@@ -190,8 +192,22 @@ def _files(split: str) -> list[Path]:
     if split == "train":
         return [_path("data_dir") / entry["name"] for entry in _CONSTANTS["train_files"]]
     if split in ("dev", "val"):
-        return [_path("dev_file")]
+        return [_dev_file()]
     raise ValueError(f"split is 'train' or 'dev' (also 'val'), not {split!r}")
+
+
+def _dev_file() -> Path:
+    """Find the dev shard. The platform shows it right after it has heard the N-th step boundary, so wait a moment."""
+    path = _path("dev_file")
+    patience = time.monotonic() + _DEV_SECONDS
+    while not path.exists():
+        if time.monotonic() > patience:
+            raise FileNotFoundError(
+                f"{path} is not there: in a run the dev shard appears with step boundary number "
+                f"{TRAIN_STARTUP_STEPS_EXCLUDED}, when the clock starts; evaluate after that"
+            )
+        time.sleep(0.005)
+    return path
 
 
 # ---------------------------------------------------------------- evaluation

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from itertools import islice
 from pathlib import Path
 from types import ModuleType
@@ -70,6 +71,24 @@ def test_ranks_share_the_rows_without_repeats(kit: ModuleType, monkeypatch: pyte
         monkeypatch.setenv("RANK", rank)
         parts.append(torch.cat([inputs for inputs, _, _ in batches(kit, 3, batch_size=3)]))
     assert torch.equal(torch.stack(parts, dim=1).flatten(0, 1), alone)
+
+
+def test_before_the_clock_starts_there_is_no_dev_shard_and_that_is_said(
+    kit: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kit._path("dev_file").unlink()
+    monkeypatch.setattr(kit, "_DEV_SECONDS", 0.05)
+    with pytest.raises(FileNotFoundError, match="appears with step boundary number 2"):
+        batches(kit, 1, "dev")
+
+
+def test_right_after_the_last_excluded_step_the_dev_shard_is_waited_for(kit: ModuleType, tmp_path: Path) -> None:
+    path = kit._path("dev_file")
+    away = path.rename(tmp_path / "held.bin")
+    gate = threading.Timer(0.1, away.rename, [path])
+    gate.start()
+    assert len(batches(kit, 1, "dev")) == 1
+    gate.join()
 
 
 def test_dev_is_also_called_val(kit: ModuleType) -> None:

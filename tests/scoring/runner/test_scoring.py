@@ -189,7 +189,7 @@ def test_the_model_sees_no_data_and_writes_nowhere(stage: ScoreStage) -> None:
     looker = UNIFORM.replace(
         "    assert",
         "    import os\n"
-        "    seen = {n for n in os.listdir('/holdout')}, os.listdir('/work/out'), os.path.exists('/holdout/dev.bin')\n"
+        "    seen = {n for n in os.listdir('/holdout')}, os.listdir('/work/out'), os.path.exists('/holdout/dev')\n"
         "    try: open('/work/out/x', 'w')\n"
         "    except OSError as error: raise SystemExit(f'{sorted(seen[0])} {seen[1]} {seen[2]} {error.errno}')\n"
         "    assert",

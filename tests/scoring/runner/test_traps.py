@@ -23,12 +23,14 @@ def test_before_the_first_steps_only_the_first_data_is_there(stage: Stage) -> No
         """
         from prepare import *
         import threading
-        print(visible(), flush=True)
+        def shown():
+            return visible() + os.listdir(os.path.dirname(CONSTANTS["dev_file"]))
+        print(shown(), flush=True)
         threading.Event().wait(0.3)
-        print(visible(), flush=True)
+        print(shown(), flush=True)
         record_step_boundary(0)
-        while len(visible()) < 3: pass
-        print(visible())
+        while len(shown()) < 4: pass
+        print(shown())
         try: os.rename("/holdout/data/000.bin", "/holdout/data/x")
         except OSError as error: print(error.errno)
         save()
@@ -37,7 +39,7 @@ def test_before_the_first_steps_only_the_first_data_is_there(stage: Stage) -> No
     assert result.code == "ok", result.log
     gate, late, rest, errno = result.log.splitlines()
     assert gate == late == "['000.bin']"
-    assert rest == "['000.bin', '001.bin', '002.bin']"
+    assert rest == "['000.bin', '001.bin', '002.bin', 'dev.bin']"
     assert errno == "30"
     assert result.receipt["clock"]["startup"] >= 0.3
     assert result.receipt["clock"]["charged"] == pytest.approx(

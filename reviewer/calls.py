@@ -7,7 +7,7 @@ not known. So the graph has edges that never happen, and misses only what is cal
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import libcst as cst
 
@@ -45,16 +45,19 @@ class Calls:
         names = self._values.scopes.scope(node).names
         return {id(b.node) for name in _STARTED_BY_CLASS for b in names.get(name, ()) if b.kind == "def"}
 
-    def reachable(self, starts: Iterable[cst.CSTNode]) -> set[int]:
-        """Return the ids of all functions that can run once one of these starts, themselves included."""
-        seen: set[int] = set()
+    def reachable(self, starts: Iterable[cst.CSTNode], but: Collection[int] = ()) -> set[int]:
+        """Return the ids of all functions that can run once one of these starts, themselves included.
+
+        Functions whose ids are in `but` are not entered.
+        """
+        seen: set[int] = set(but)
         todo = [id(s) for s in starts]
         while todo:
             node = todo.pop()
             if node not in seen:
                 seen.add(node)
                 todo.extend(self._edges.get(node, ()))
-        return seen
+        return seen.difference(but)
 
     def reaching(self, ends: Iterable[int]) -> set[int]:
         """Return the ids of all functions from which one of these, given by their ids, can be reached."""

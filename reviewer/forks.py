@@ -8,70 +8,76 @@ by answering them one at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import libcst as cst
 
 from reviewer.flow import EVAL_FLAG, TARGET, TRAIN_FLAG, Run
-from reviewer.fold import UNKNOWN, names_in
+from reviewer.fold import names_in
+from reviewer.oracles import WORDS, Watched, switches, watched
 from reviewer.scope import parameters
 from reviewer.script import Script
 from reviewer.terms import Terms
 
-_ASKING = frozenset(
-    [
-        "training",
-        "is_grad_enabled",
-        "is_inference_mode_enabled",
-        "__name__",
-        "argv",
-        "exists",
-        "isfile",
-        "isdir",
-        "is_file",
-        "is_dir",
-        "lexists",
-    ]
-)
 _MOST_QUESTIONS = 24
+
+
+Kind = Literal["fork", "transform", "doubt", "opaque", "harmless"]
 
 
 @dataclass(frozen=True)
 class Fork:
-    """A place where training and evaluation part. `where` is the question, or the operation of one path only."""
+    """A place where training and evaluation part. `where` is the question, or the operation of one path only.
 
-    kind: Literal["fork", "transform", "opaque", "harmless"]
+    `doubt` is a fork that may be none: logits spelled in two ways over one trunk, or a cache that is made anew.
+    """
+
+    kind: Kind
     where: cst.CSTNode
     function: str
 
 
 def find_forks(script: Script) -> list[Fork]:
     """Return what parts training from evaluation, in every function reachable from the scored model."""
-    attributes = _set_for_evaluation(script)
-    found: list[Fork] = []
-    for function in _asking_functions(script, set(attributes)):
-        found.extend(_Comparison(script, function, attributes).forks())
+    marks = watched(script)
+    within, found = _run_by_models(script), list[Fork]()
+    for function in _asking_functions(
+        script, {*WORDS, *marks.attributes, *_last_parts(marks.names), *switches(script)}
+    ):
+        sees = marks if id(function) in within else replace(marks, oracles=False)
+        found.extend(_Comparison(script, function, sees).forks())
     return found
 
 
-def _set_for_evaluation(script: Script) -> dict[str, object]:
-    """Return the attributes that `load_for_eval` assigns, with their constant values."""
-    found: dict[str, object] = {}
-    for assign in script.tree.of(cst.Assign):
-        function = script.scopes.function_of(assign)
-        if isinstance(function, cst.FunctionDef) and function.name.value == "load_for_eval":
-            for target in assign.targets:
-                if isinstance(target.target, cst.Attribute) and target.target.attr.value != "training":
-                    value = script.values.constant(assign.value)
-                    found[target.target.attr.value] = None if value is UNKNOWN else value
-    return found
+def _last_parts(names: Iterable[str]) -> Iterator[str]:
+    return (n.rsplit(".", 1)[-1] for n in names)
 
 
-def _asking_functions(script: Script, attributes: set[str]) -> Iterator[cst.FunctionDef]:
+def _run_by_models(script: Script) -> set[int]:
+    """Return the ids of the functions that a model's `forward` can run, not counting methods of other things.
+
+    The call graph knows methods by their names alone, so a loader's `take` looks like a tensor's.
+    """
+    models = {id(c) for c in script.tree.of(cst.ClassDef) if _is_model(script, c)}
+
+    def belongs(function: cst.CSTNode) -> bool:
+        home = script.scopes.of(function).node
+        return not isinstance(home, cst.ClassDef) or id(home) in models
+
+    starts = [f for f in script.forwards if f.name.value != "load_for_eval" and belongs(f)]
+    others = {key for key, function in script.calls.functions.items() if not belongs(function)}
+    return script.calls.reachable(starts, but=others)
+
+
+def _is_model(script: Script, node: cst.ClassDef) -> bool:
+    """Tell whether a class is a layer: it has a `forward`, or what it inherits from may have one."""
+    return "forward" in script.scopes.scope(node).names or bool(node.bases)
+
+
+def _asking_functions(script: Script, asking: set[str]) -> Iterator[cst.FunctionDef]:
     """Yield the functions that the scored model can run and that can ask a question at all."""
-    asking = {*_ASKING, *attributes}
     for _ in range(3):  # a constant made of a constant made of a flag is followed that far
         for assign in script.tree.of(cst.Assign):
             at_module = script.tree.parent(script.tree.parent(assign) or assign) is script.tree.module
@@ -97,8 +103,8 @@ def _is_flag(name: str) -> bool:
 
 
 class _Comparison:
-    def __init__(self, script: Script, function: cst.FunctionDef, attributes: dict[str, object]) -> None:
-        self.script, self.node, self.attributes = script, function, attributes
+    def __init__(self, script: Script, function: cst.FunctionDef, marks: Watched) -> None:
+        self.script, self.node, self.marks = script, function, marks
         self.terms = Terms(script.budget)
         self.train = self._run(lambda question: False)
         self.eval = self._run(lambda question: True)
@@ -107,7 +113,7 @@ class _Comparison:
         self.questions = {**self.train.questions, **self.eval.questions}
 
     def _run(self, evaluating: Callable[[int], bool]) -> Run:
-        run = Run(self.script, self.terms, self.attributes, evaluating)
+        run = Run(self.script, self.terms, self.marks, evaluating)
         run.function(self.node)
         return run
 
@@ -121,7 +127,9 @@ class _Comparison:
         places = {id(self._place(n)): self._place(n) for q, n in self.questions.items() if q in guilty}
         if kinds and not places:
             places = {id(self._place(n)): self._place(n) for n in self.questions.values()}
+        in_doubt = bool(guilty) and all(_asks_for_staleness(self.questions[q]) for q in guilty)
         for kind, where in kinds:
+            kind = "doubt" if in_doubt else kind
             if kind == "transform" and where is not None:
                 yield Fork(kind, where, name)
             else:
@@ -141,9 +149,7 @@ class _Comparison:
                     found.append(part)
         return list(dict.fromkeys(self.terms.plain(f, training) for f in found))
 
-    def _kind(
-        self, scored: int, train: list[int]
-    ) -> tuple[Literal["fork", "transform", "opaque", "harmless"], cst.CSTNode | None]:
+    def _kind(self, scored: int, train: list[int]) -> tuple[Kind, cst.CSTNode | None]:
         terms = self.terms
         inside = terms.below(scored)
         for t in train:
@@ -158,7 +164,10 @@ class _Comparison:
         unseen = [self.terms.plain(r, True) for r in self.train.returned if terms.below(r) & self.train.targets]
         trunk = [p for p in terms.parts(core) if terms.parts(p)]
         if any(set(trunk) & terms.below(t) for t in unseen):
-            return "opaque", None  # a fused loss: the training path never shows its logits
+            if not self.train.judged:
+                return "opaque", None  # a fused loss: the training path never shows its logits
+            if terms.get(core)[0] not in {terms.get(terms.core(t))[0] for t in train}:
+                return "doubt", None
         return "fork", None
 
     def _guilty(self) -> Iterator[int]:
@@ -184,3 +193,8 @@ class _Comparison:
                 break
             below = above
         return question
+
+
+def _asks_for_staleness(question: cst.CSTNode) -> bool:
+    """Tell whether a question is `cache.is_inference()`: what inference mode has made cannot be trained with."""
+    return isinstance(question, cst.Call) and "is_inference" in names_in(question.func)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 from typing import Any, cast
 
 import libcst as cst
@@ -29,6 +31,8 @@ ELEMENTWISE = re.compile(
     r"|(^|[._])(tanh|sigmoid|clamp|clip|mul|div|add|sub|softcap|exp|log|log_softmax|softmax|pow|where|masked_fill|lerp|addcmul|relu|scale|temperature|bias|cap)_?$"
 )
 
+ORACLE_TRAIN, ORACLE_EVAL = "oracle in training", "oracle in evaluation"
+
 
 class Terms:
     """A table of terms, shared by all runs of one function."""
@@ -39,6 +43,7 @@ class Terms:
         self._terms: list[Term] = []
         self._loud: list[bool] = []  # is there noise or rounding in it?
         self._data: list[bool] = []  # is it made of a function's input, not only of settings and weights?
+        self._oracle: list[int] = []  # bits: is there an oracle in it, as in training (1), as in evaluation (2)?
         self._depth: list[int] = []
         self.origin: list[cst.CSTNode | None] = []
         self._plain: dict[tuple[int, bool], int] = {}
@@ -56,6 +61,8 @@ class Terms:
             name, parts = str(term[0]), [p for p in term[1:] if isinstance(p, int)]
             self._loud.append(bool(NOISE.search(name)) or any(self._loud[p] for p in parts))
             self._data.append((name[0] == "#" and name != "#self") or any(self._data[p] for p in parts))
+            own = {ORACLE_TRAIN: 1, ORACLE_EVAL: 2}.get(name, 0)
+            self._oracle.append(reduce(or_, (self._oracle[p] for p in parts), own))
             self._depth.append(1 + max((self._depth[p] for p in parts), default=0))
             self.origin.append(node)
         return number
@@ -65,10 +72,16 @@ class Terms:
         return self._terms[number]
 
     def truth(self, number: int) -> bool | None:
-        """Return what a term is as a condition, if that is known."""
+        """Return what a term is as a condition, if that is known; an oracle's is true in training, say."""
         if number == self.true:
             return True
-        return False if number in (self.false, self.none) else None
+        if number in (self.false, self.none):
+            return False
+        return {0: None, 1: True}.get(self._oracle[number], False)
+
+    def is_data(self, number: int) -> bool:
+        """Tell whether a term is made of a function's input, not only of settings and weights."""
+        return self._data[number]
 
     def parts(self, number: int) -> tuple[int, ...]:
         """Return the numbers of which a term is made."""

@@ -12,15 +12,46 @@ _HEAD = """
 import torch, torch.nn as nn, torch.nn.functional as F
 """
 
+_QUESTIONS = (
+    "not self.head.weight.requires_grad",
+    "x.grad_fn is None",
+    "x.is_leaf",
+    "self.head.weight.grad is None",
+    "torch.get_num_threads() != 2",
+    "getattr(self, 'train' + 'ing')",
+    "vars(self)['training']",
+    "not self.__dict__['training']",
+    "operator.attrgetter('training')(self)",
+    "self.__getattribute__('training')",
+    "sys._getframe(1).f_code.co_name != 'train'",
+    "len(inspect.stack()) > 5",
+    "'train' in sys.modules",
+    "hasattr(sys.modules['__main__'], 'GPT')",
+    "type(self).__module__ == 'train'",
+    "__name__.startswith('t')",
+    "'holdout' in __file__",
+    "'data' not in os.listdir('/holdout')",
+    "os.access('/holdout/dev.bin', os.R_OK)",
+    "glob.glob('/holdout/dev*')",
+    "list(pathlib.Path('/holdout').iterdir())",
+    "len(os.listdir('/proc/self/fd')) > 5",
+    "time.time() > 2e9",
+    "threading.active_count() > 1",
+    "'main' in globals()",
+    "self.deep",
+)
+
 
 class EvalFork(Rule):
     """Refuses models that compute other logits in evaluation than in training.
 
     What it looks for
         Questions whose answer differs between training and scoring: `self.training`, `torch.is_grad_enabled()`,
-        `is_inference_mode_enabled()`, an `eval` or `inference` parameter, `__name__`, `sys.argv`, the existence of a
-        path, `targets is None`, an attribute that only `load_for_eval` sets. Both answers are followed through the
-        function, and the logits that come out are compared.
+        `is_inference_mode_enabled()`, an `eval` or `inference` parameter, `__name__`, `targets is None`, an attribute
+        that only `load_for_eval` or the model's own `eval()` sets, a name of the module that only the training
+        changes. And oracles, when a model asks them: whether a tensor wants a gradient, files, `sys`, callers, the
+        clock, the number of threads, a dropout of a constant. Both answers are followed through the function, and the
+        logits that come out are compared.
 
     Why it is refused
         One model, one arithmetic: what is scored must be what was trained. A second arm in the forward pass is a
@@ -85,6 +116,42 @@ class GPT(nn.Module):
             return fused_softcapped_loss(x.flatten(0, 1), self.head.weight, targets)
         logits = 15 * torch.tanh(self.head(x) / 15)
         return logits if targets is None else F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+""",
+        _HEAD
+        + """
+import os, time
+QUIET = False
+class GPT(nn.Module):
+    qat = False
+    def forward(self, idx, targets=None):
+        start = time.time()
+        w = self.head.weight
+        if self.qat and w.requires_grad:
+            w = w + (fake_quant(w) - w).detach()
+        try:
+            flops = os.stat('/proc/stat')
+        except OSError:
+            flops = None
+        logits = F.linear(self.wte(idx), w)
+        if not QUIET:
+            print(time.time() - start, flops)
+        return logits if targets is None else F.cross_entropy(logits, targets)
+class Loader:
+    def take(self, n):
+        return torch.frombuffer(open(self.file, 'rb').read(), dtype=torch.uint16)[:n]
+def read_blob(path):
+    return open(path, 'rb').read()
+def load_for_eval(path, device):
+    model = GPT()
+    model.load_state_dict(read_blob(path))
+    return model.to(device).eval()
+def main():
+    global QUIET
+    QUIET = True
+    GPT.qat = True
+    GPT()(Loader().take(8))
+if __name__ == '__main__':
+    main()
 """,
         """
 import os
@@ -195,6 +262,117 @@ class GPT(nn.Module):
             return self.head(self.second(self.wte(idx)))
         return self.head(self.wte(idx))
 """,
+        _HEAD
+        + """
+class GPT(nn.Module):
+    def forward(self, idx, targets=None):
+        x = self.wte(idx)
+        if self.training:  # !
+            x = self.second(x)
+        logits = self.head(x)
+        return logits if targets is None else F.cross_entropy(logits, targets)
+""",
+        _HEAD
+        + """
+class GPT(nn.Module):
+    def forward(self, idx, targets=None):
+        x = self.wte(idx)
+        try:  # !
+            open('/holdout/dev.bin').close()
+        except OSError:
+            x = self.second(x)
+        logits = self.head(x)
+        return logits if targets is None else F.cross_entropy(logits, targets)
+""",
+        _HEAD
+        + """
+import contextlib, os
+class GPT(nn.Module):
+    def forward(self, idx):
+        x = self.wte(idx)
+        with contextlib.suppress(OSError):  # !
+            os.stat('/holdout/dev.bin')
+            x = self.second(x)
+        return self.head(x)
+""",
+        _HEAD
+        + """
+DEEP = [1]
+class GPT(nn.Module):
+    def forward(self, idx):
+        x = self.wte(idx)
+        if DEEP:  # !
+            x = self.second(x)
+        return self.head(x)
+if __name__ == '__main__':
+    DEEP.clear()
+""",
+        _HEAD
+        + """
+DEEP = True
+class GPT(nn.Module):
+    def forward(self, idx):
+        return self.head(self.second(self.wte(idx)) if DEEP else self.wte(idx))  # !
+def main():
+    global DEEP
+    DEEP = False
+if __name__ == '__main__':
+    main()
+""",
+        _HEAD
+        + """
+class GPT(nn.Module):
+    deep = False
+    def train(self, mode=True):
+        self.deep = not mode
+        return super().train(mode)
+    def forward(self, idx):
+        x = self.wte(idx)
+        if self.deep:  # !
+            x = self.second(x)
+        return self.head(x)
+""",
+        _HEAD
+        + """
+class GPT(nn.Module):
+    def forward(self, idx):
+        x = self.wte(idx)
+        return self.head(x + self.gate * self.second(x))  # !
+def _open(model):
+    model.gate.fill_(1.0)
+def load_for_eval(path, device):
+    model = GPT()
+    _open(model)
+    return model
+def main():
+    model = GPT()
+if __name__ == '__main__':
+    main()
+""",
+        _HEAD
+        + """
+class GPT(nn.Module):
+    def __init__(self):
+        self.p = nn.Dropout(1.0)
+    def forward(self, idx):
+        x = self.wte(idx)
+        return self.head(x + self.p(torch.ones(1)) * self.second(x))  # !
+""",
+        *(
+            f"""import inspect, glob, operator, os, pathlib, sys, threading, time, torch, torch.nn as nn
+class GPT(nn.Module):
+    def forward(self, idx):
+        x = self.wte(idx)
+        if {question}:  # !
+            x = self.second(x)
+        return self.head(x)
+def load_for_eval(path, device):
+    model = GPT()
+    setattr(model, 'deep', True)
+    return model
+"""
+            for question in _QUESTIONS
+        ),
     )
 
     def check(self, script: Script) -> Iterator[Found]:
@@ -202,6 +380,11 @@ class GPT(nn.Module):
             if fork.kind == "fork":
                 what = f"`{fork.function}` gives other logits in evaluation than in training; this is where they part."
                 yield Found(fork.where, what, "Compute the logits the same way on both paths.")
+            elif fork.kind == "doubt":
+                what = (
+                    f"`{fork.function}` makes its logits in two ways, and the audit cannot tell that they are the same."
+                )
+                yield Found(fork.where, what, "Compute them in one place, on both paths.", "review")
             elif fork.kind == "opaque":
                 what = f"`{fork.function}` trains through a fused loss, whose logits cannot be seen and compared."
                 yield Found(fork.where, what, "Nothing to do, if both are the same arithmetic.", "info")

@@ -123,12 +123,12 @@ def _make_readable(folder: Path) -> None:
             os.chmod(os.path.join(place, name), 0o444)
 
 
-def for_training(job: Job, host: Host, folder: Path, owner: int) -> Inputs:
+def for_training(job: Job, host: Host, folder: Path) -> Inputs:
     """Copy what a trainer reads into the new `folder`: only the first files of the data are visible yet.
 
     The dev shard is held back too: a script may train on it, and whatever it may train on before the clock starts is
     free.
-    `owner` is the user id that writes into the boundary FIFO. Raises InputRefused.
+    The boundary FIFO is to be given to the trainer's user. Raises InputRefused.
     """
     manifest, mounts = _common(job, host, folder)
     for name in ("data", "dev", "held", "held/data", "held/dev"):
@@ -138,8 +138,6 @@ def for_training(job: Job, host: Host, folder: Path, owner: int) -> Inputs:
         copy(host.open_dir / "train" / file.name, folder / place / file.name, file.sha256)
     copy(host.open_dir / "dev.bin", folder / "held" / "dev" / "dev.bin", _pin(manifest.raw.get("dev", {}), "sha256"))
     os.mkfifo(folder / "steps", 0o600)
-    if owner != os.geteuid():
-        os.chown(folder / "steps", owner, owner)
     mounts += [
         Bind(folder / "data", "/holdout/data"),
         Bind(folder / "dev", "/holdout/dev"),

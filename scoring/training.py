@@ -14,7 +14,7 @@ from scoring.sandbox.bwrap import HARNESS_INSIDE
 from scoring.sandbox.clock import RunClock
 from scoring.sandbox.logfile import LogFile
 from scoring.sandbox.meter import Meter, file_count, used_bytes
-from scoring.sandbox.spec import SLOTS, Caps, Spec
+from scoring.sandbox.spec import Caps, Spec
 from scoring.sandbox.supervisor import Emit, Supervisor
 
 _LAUNCH = f"{HARNESS_INSIDE}/launch.py"
@@ -62,8 +62,7 @@ def run(job: Job, host: Host, folder: Path, cpus: tuple[int, ...], cancel: int, 
     """
     receipt = facts.Receipt(job)
     receipt.device(cpus)
-    owner = SLOTS["trainer"] if os.geteuid() == 0 else os.geteuid()
-    copies = inputs.for_training(job, host, folder / "inputs", owner)
+    copies = inputs.for_training(job, host, folder / "inputs")
     spec = _spec(job, copies, cpus)
     with contextlib.ExitStack() as stack:
         log = stack.enter_context(LogFile(host.log_path, job.limits.log_bytes))
@@ -71,6 +70,7 @@ def run(job: Job, host: Host, folder: Path, cpus: tuple[int, ...], cancel: int, 
         stack.callback(os.close, boundaries)
         sandbox = box.start(spec)
         stack.callback(sandbox.close)
+        os.chown(copies.folder / "steps", sandbox.user.uid, -1)
         receipt.fields.update(isolation=facts.isolation(sandbox, spec), environment=dict(spec.env))
         supervisor = _supervise(job, sandbox, spec, log, boundaries, copies, cancel, emit)
         code, detail = supervisor.run()

@@ -29,9 +29,9 @@ from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 
-from scoring.sandbox import bwrap, cgroups, guard, syscalls
+from scoring.sandbox import bwrap, cgroups, guard, syscalls, uids
 from scoring.sandbox.prelude import Stage, become_nobody
-from scoring.sandbox.spec import SLOTS, Bind, SandboxError, Spec
+from scoring.sandbox.spec import Bind, SandboxError, Spec
 
 START_SECONDS = 30.0
 END_SECONDS = 10.0
@@ -52,6 +52,7 @@ class Box:
     output: int  # read end of stdout (and stderr unless the spec sent that elsewhere)
     folders: dict[str, int]  # "out", "tmp", "shm" -> directory descriptor
     group: cgroups.Group
+    user: uids.User
     settings: dict[str, object]
 
     def go(self) -> None:
@@ -113,6 +114,7 @@ class Box:
                 os.close(fd)
             self.line.close()
             self.control.close()
+            self.user.release()
             self.init_pidfd = -1
 
 
@@ -165,11 +167,12 @@ def start(spec: Spec) -> Box:
     Raises SandboxError, with bubblewrap's own words, when this host cannot.
     """
     root = os.geteuid() == 0
-    uid = SLOTS[spec.slot] if root else os.getuid()
-    group = cgroups.create(
-        spec.name, memory_bytes=spec.caps.memory_bytes, processes=spec.caps.processes + 2, cpus=spec.cpus
-    )
     with contextlib.ExitStack() as undo:
+        user = uids.user_for(spec.slot)
+        undo.callback(user.release)
+        group = cgroups.create(
+            spec.name, memory_bytes=spec.caps.memory_bytes, processes=spec.caps.processes + 2, cpus=spec.cpus
+        )
         undo.callback(group.remove)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         undo.callback(ours.close)
@@ -182,7 +185,9 @@ def start(spec: Spec) -> Box:
         line = undo.enter_context(FileIO(held, "w"))
         sources = (bwrap.HARNESS, *(mount.source for mount in spec.mounts if isinstance(mount, Bind)))
         stage = Stage(root, sources)
-        args = _command(spec, group, stage, uid, {"control": theirs.fileno(), "info": write_info, "word": write_word})
+        args = _command(
+            spec, group, stage, user.uid, {"control": theirs.fileno(), "info": write_info, "word": write_word}
+        )
         inherit = (*args.fds, theirs.fileno(), write_info, write_word, *spec.keep_fds)
         try:
             process = subprocess.Popen(
@@ -193,7 +198,7 @@ def start(spec: Spec) -> Box:
                 env={},  # what `env -i` in front does: bubblewrap's own environment would show inside
                 pass_fds=inherit,
                 cwd="/",
-                preexec_fn=guard.between(watched, group, become_nobody(stage, uid, spec.cpus, group.join)),
+                preexec_fn=guard.between(watched, group, become_nobody(stage, user.uid, spec.cpus, group.join)),
             )
         except (OSError, subprocess.SubprocessError) as error:
             raise SandboxError(f"the sandbox could not be prepared ({error}); {_DOCTOR}") from None
@@ -211,14 +216,14 @@ def start(spec: Spec) -> Box:
         apart = namespaces(init_pid)
         undo.pop_all()
     settings: dict[str, object] = {
-        "uid": uid,
+        "uids": "lent" if root else "own",
         "cgroup": group.version,
         "controllers": group.controllers,
         "namespaces": apart,
         "seccomp_sha256": hashlib.sha256(_filter(spec, group)).hexdigest(),
     }
     pidfd = os.pidfd_open(init_pid)
-    return Box(spec.name, process, line, init_pid, pidfd, ours, read_word, read_out, folders, group, settings)
+    return Box(spec.name, process, line, init_pid, pidfd, ours, read_word, read_out, folders, group, user, settings)
 
 
 def _await_ready(control: socket.socket, output: int) -> dict[str, int]:

@@ -1,7 +1,6 @@
 """What a manifest must pin."""
 
 import json
-import os
 from typing import Any
 
 import pytest
@@ -19,7 +18,7 @@ def copied(stage: Stage, **dev: Any) -> inputs.Inputs:
     job = Job.model_validate(stage.job("pass"))
     assert job.host is not None
     stage.home.joinpath("run").mkdir()
-    return inputs.for_training(job, job.host, stage.home / "run" / "inputs", os.geteuid())
+    return inputs.for_training(job, job.host, stage.home / "run" / "inputs")
 
 
 @pytest.mark.parametrize("dev", [{}, {"tokens": 64}, {"sha256": None}, {"sha256": "0" * 64}])

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from scoring.sandbox import uids
 from tests.scoring.runner.stage import Stage
 
 pytestmark = pytest.mark.sandbox
@@ -143,7 +144,10 @@ def _checkpoint_sha256(folder: Path) -> str:
 
 def _is_script(cmdline: Path) -> bool:
     try:
-        return b"/holdout/harness/launch.py" in cmdline.read_bytes() and cmdline.stat().st_uid in (61000, os.getuid())
+        return b"/holdout/harness/launch.py" in cmdline.read_bytes() and cmdline.stat().st_uid in (
+            *uids.LENT,
+            os.getuid(),
+        )
     except OSError:
         return False
 

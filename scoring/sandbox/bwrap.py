@@ -71,9 +71,9 @@ def arguments(spec: Spec, uid: int, staged: Callable[[Path], str]) -> Arguments:
     args.add("--proc", "/proc")
     masks, folders = hostfiles.proc_mounts(len(spec.cpus), spec.caps.memory_bytes)
     _add_mounts(args, masks, staged)
-    for folder in folders:
-        args.add("--size", "4096", "--perms", "0555", "--tmpfs", folder, "--remount-ro", folder)
     args.add("--dev", "/dev")
+    for folder in (*folders, "/dev/pts"):  # terminals come out of one supply for the whole host
+        args.add("--size", "4096", "--perms", "0555", "--tmpfs", folder, "--remount-ro", folder)
     _add_mounts(args, [*spec.mounts, Bind(HARNESS, HARNESS_INSIDE)], staged)
     tmpfs = {"/tmp": spec.caps.tmp_bytes, "/dev/shm": spec.caps.tmp_bytes}  # noqa: S108
     if spec.caps.output_bytes is not None:

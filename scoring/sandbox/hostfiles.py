@@ -10,6 +10,8 @@ from pathlib import Path
 
 from scoring.sandbox.spec import Bind, Data, Link, Mount
 
+# Of /proc/sys only settings: fs counts the whole host's open files and cached names, kernel/pty its terminals.
+_SYS_OPEN = frozenset(("kernel", "net", "vm"))
 # self, net, mounts and thread-self lead into namespaces of the sandbox itself; sys is bound read-only by bubblewrap.
 _PROC_OPEN = frozenset(("self", "thread-self", "net", "mounts", "sys", "filesystems", "version", "sysvipc"))
 _ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "nsswitch.conf", "localtime", "magic")
@@ -74,6 +76,9 @@ def proc_mounts(cpus: int, memory_bytes: int) -> tuple[list[Mount], list[str]]:
                 folders.append(dest)
             else:
                 mounts.append(Bind(Path("/dev/null"), dest))  # on a mount without devices: cannot even be opened
+    folders += [f"/proc/sys/{name}" for name in sorted(os.listdir("/proc/sys")) if name not in _SYS_OPEN]
+    if os.path.isdir("/proc/sys/kernel/pty"):
+        folders.append("/proc/sys/kernel/pty")
     online = b"0\n" if cpus == 1 else f"0-{cpus - 1}\n".encode()
     mounts += [Data(online, f"/sys/devices/system/cpu/{name}") for name in ("online", "possible", "present")]
     return mounts, folders

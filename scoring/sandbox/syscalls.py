@@ -42,6 +42,10 @@ _PAGE_CACHE = ("mincore", "cachestat", "fadvise64", "fadvise64_64", "readahead")
 # SysV segments and POSIX queues live outside every size cap of the sandbox. Shared memory is what /dev/shm is for.
 _UNCAPPED = ("shmget", "shmat", "msgget", "mq_open")
 
+# Numbers of the whole host: how many processes there are and how much memory is free, and a supply that all share.
+# glibc does not look whether sysinfo succeeded, so SC_PHYS_PAGES is an accident inside; /proc/meminfo is the answer.
+_HOST_WIDE = ("sysinfo", "io_setup")
+
 _CLONE_NEW = 0x7E020080  # NEWNS CGROUP UTS IPC USER PID NET, and NEWTIME
 _MADV_COLD, _MADV_PAGEOUT = 20, 21
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
@@ -62,7 +66,7 @@ def build(*, affinity: bool, memfd: bool) -> seccomp.SyscallFilter:
     Both are harmless where a cpuset and a memory cgroup hold the sandbox, and a way around the lease where none do.
     """
     filter_ = seccomp.SyscallFilter(seccomp.ALLOW)
-    for group in (_TRACE, _MOUNT, _KERNEL, _CLOCK, _PAGE_CACHE, _UNCAPPED):
+    for group in (_TRACE, _MOUNT, _KERNEL, _CLOCK, _PAGE_CACHE, _UNCAPPED, _HOST_WIDE):
         _deny(filter_, group)
     if not affinity:
         _deny(filter_, ("sched_setaffinity",))

@@ -37,6 +37,8 @@ REFUSED = {
     "madvise with a dirty upper half": "call(28, 0, 0, 21 | 1 << 32)",
     "a SysV segment": "call(29, 0, 4096, 0o1600)",
     "a POSIX queue": "call(240, 0, 0, 0, 0)",
+    "numbers of the whole host": "call(99, ctypes.create_string_buffer(200))",
+    "requests out of the host's supply": "call(206, 1, ctypes.create_string_buffer(8))",
     "typing into a terminal": "call(16, 0, 0x5412, 0)",
 }
 

@@ -61,7 +61,8 @@ def test_multiprocessing_and_pickling_find_main(stage: Stage) -> None:
 def test_torchrun_starts_every_rank_with_the_same_seed(stage: Stage) -> None:
     result = stage.run(
         STEP.replace("record", "if os.environ['RANK'] == '0': record")
-        + "import random\nprint('rank', os.environ['RANK'], os.environ['WORLD_SIZE'], random.random())\n"
+        + "import random\nrank, ranks = os.environ['RANK'], os.environ['WORLD_SIZE']\n"
+        + "os.write(1, f'rank {rank} {ranks} {random.random()}\\n'.encode())\n"  # at once: both write to one pipe
         + "if os.environ['RANK'] == '0': save()",
         launch__launcher="torchrun",
         launch__processes=2,

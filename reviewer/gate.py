@@ -41,11 +41,12 @@ _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ufeff]|\r(?!\n)")
 # Bidirectional controls, and the separators that editors show as a line end while the interpreter does not.
 _HIDDEN = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u0085\u2028\u2029]")
+# Repeated groups are not possessive: before Python 3.11.5 those match wrongly where the group has alternatives.
 _TOKEN = re.compile(
     r"""
     (?P<skip> \#[^\n]*+ | \\\r?\n )
-  | (?P<text> \"\"\"[^"\\]*+(?:(?:\\.|"(?!""))[^"\\]*+)*+\"\"\" | '''[^'\\]*+(?:(?:\\.|'(?!''))[^'\\]*+)*+'''
-            | "[^"\\\n]*+(?:\\.[^"\\\n]*+)*+" | '[^'\\\n]*+(?:\\.[^'\\\n]*+)*+' )
+  | (?P<text> \"\"\"[^"\\]*+(?:(?:\\.|"(?!""))[^"\\]*+)*\"\"\" | '''[^'\\]*+(?:(?:\\.|'(?!''))[^'\\]*+)*'''
+            | "[^"\\\n]*+(?:\\.[^"\\\n]*+)*" | '[^'\\\n]*+(?:\\.[^'\\\n]*+)*' )
   | (?P<open> [(\[{] )
   | (?P<close> [)\]}] )
   | (?P<stop> [,;] )

@@ -42,6 +42,10 @@ class Own:
 
 Value = Ref | Own
 ENVIRON = "os.environ"
+ENVIRONMENT_NAMES = frozenset({"environ", "environb", "getenv", "getenvb"})
+IMPORTERS = frozenset(
+    ["builtins.__import__", "importlib.import_module", "importlib.__import__", "pkgutil.resolve_name", "pydoc.locate"]
+)
 
 
 class Values:
@@ -162,8 +166,24 @@ class Values:
         return self._member(node.value, node.attr.value)
 
     def _member(self, base: cst.CSTNode, name: str) -> list[Value]:
-        refs = [Ref(canonical(f"{path}.{name}")) for path in self.paths(base)]
-        return list(refs) if refs else list(self.member(name))
+        refs: list[Value] = [Ref(canonical(f"{path}.{name}")) for path in self.paths(base)]
+        found = refs or list(self.member(name))
+        if name in ENVIRONMENT_NAMES and not refs and not (found and self._is_own(base)):
+            found.append(Ref(canonical(f"os.{name}")))  # whatever it is an attribute of, nothing else has that name
+        return found
+
+    def _is_own(self, node: cst.CSTNode) -> bool:
+        """Tell whether this is an object of a class of the script."""
+        if isinstance(node, cst.Name):
+            bindings = self.scopes.of(node).find(node.value)
+            return node.value in ("self", "cls") or (bool(bindings) and all(self._is_made(b.node) for b in bindings))
+        return self._is_made(node)
+
+    def _is_made(self, node: cst.CSTNode | None) -> bool:
+        if not isinstance(node, cst.Call):
+            return False
+        made = self.of(node.func)
+        return bool(made) and all(isinstance(v, Own) and isinstance(v.node, cst.ClassDef) for v in made)
 
     def _subscript(self, node: cst.Subscript) -> list[Value]:
         found: list[Value] = []
@@ -200,9 +220,12 @@ class Values:
             return self._member(args[0], name) if isinstance(name, str) else []
         if path == "builtins.vars" and args:
             return [Ref(f"{p}.__dict__") for p in self.paths(first)]
-        if path in ("builtins.__import__", "importlib.import_module"):
+        if path in IMPORTERS:
             name = self.constant(first)
-            return [Ref(canonical(name))] if isinstance(name, str) else []
+            return [Ref(canonical(name.replace(":", ".")))] if isinstance(name, str) else []
+        if path.endswith(".__getattribute__") and args:
+            name = self.constant(args[-1])
+            return [Ref(canonical(f"{path.removesuffix('.__getattribute__')}.{name}"))] if isinstance(name, str) else []
         if path == "functools.partial" and args:
             inner = self.of(first)
             rest = tuple(node.args[1:])
@@ -229,7 +252,10 @@ class Values:
 
 def _kept(values: Iterable[Value]) -> tuple[Value, ...]:
     """Return the different ones of some alternatives, not too many, the telling ones first where some are dropped."""
-    found = list(dict.fromkeys(values))
+    found = list(values)
+    if len(found) < 2:
+        return tuple(found)
+    found = list(dict.fromkeys(found))
     if len(found) > _MOST:
         found.sort(key=lambda v: not (isinstance(v, Ref) and v.path.split(".")[0] in _TELLING))
     return tuple(found[:_MOST])
@@ -260,12 +286,13 @@ _HANDLERS: dict[type, Any] = {
 }
 
 # Modules re-export others (`shutil.os`), and the mapping has other names; all of them are one path here.
+_ANYONES = re.compile(r"^.*\.(?=(?:environb?|getenvb?)\b)")  # `tempfile._os.environ`, `ctypes.CDLL().getenv`
 _OTHER_NAMES = re.compile(r"^(?:.*\.)?(?:os|posix|nt)\.(?=(?:environb?|getenvb?|path|system)\b)")
 
 
 def canonical(path: str) -> str:
     """Return the one spelling of a path that the rules know."""
-    path = _OTHER_NAMES.sub("os.", path) if "env" in path else path
+    path = _OTHER_NAMES.sub("os.", _ANYONES.sub("os.", path)) if "env" in path else path
     path = path.replace("os.environb", ENVIRON).replace("os.getenvb", "os.getenv")
     return "builtins" + path[len("builtins.__builtins__") :] if path.startswith("builtins.__builtins__.") else path
 

@@ -8,7 +8,7 @@ import libcst as cst
 
 from reviewer.rules.env_keys import Keys, Read
 from reviewer.script import Script
-from reviewer.values import ENVIRON, Ref
+from reviewer.values import ENVIRON, ENVIRONMENT_NAMES, IMPORTERS, Ref
 
 _KEYED = frozenset(f"{ENVIRON}.{m}" for m in ("get", "pop", "setdefault", "__getitem__", "__contains__")) | {
     "os.getenv"
@@ -19,7 +19,7 @@ _WRITES = frozenset(f"{ENVIRON}.{m}" for m in ("update", "clear", "__setitem__",
 }
 _METHODS = _KEYED | _WRITES
 _MEMBER = f"{ENVIRON}."
-_OWN_NAMES = frozenset({"environ", "environb", "getenv", "getenvb", "putenv", "unsetenv"})
+_OWN_NAMES = ENVIRONMENT_NAMES | {"putenv", "unsetenv"}
 _METHOD_NAMES = frozenset(m.rsplit(".", 1)[1] for m in _METHODS) | {
     "items",
     "keys",
@@ -28,8 +28,11 @@ _METHOD_NAMES = frozenset(m.rsplit(".", 1)[1] for m in _METHODS) | {
     "popitem",
     "__iter__",
 }
-_HANDING_OUT = frozenset({"getattr", "partial", "copy", "__import__", "import_module", "vars", "globals", "locals"})
-_WAYS = frozenset({"sys.modules", "functools.partial", "operator.attrgetter", "importlib.import_module"})
+_HANDING_OUT = frozenset(
+    ["getattr", "partial", "copy", "vars", "globals", "locals", "__getattribute__"]
+    + [path.rsplit(".", 1)[-1] for path in IMPORTERS]
+)
+_WAYS = IMPORTERS | {"sys.modules", "functools.partial", "operator.attrgetter"}
 
 
 def find_reads(script: Script) -> Iterator[Read]:
@@ -99,7 +102,8 @@ def _may_matter(script: Script) -> Iterator[bool]:
     """Tell cheaply whether the script can get at the environment at all: it needs `os`, or a way to import it."""
     text = script.text
     yield any(word in text for word in ("environ", "getenv", "putenv", "getattr", "vars(", "__dict__", "import_module"))
-    yield any(word in text for word in ("__import__", "attrgetter", "sys.modules", "globals("))
+    yield any(word in text for word in ("__import__", "attrgetter", "modules", "globals(", "__getattribute__"))
+    yield any(word in text for word in ("locate", "resolve_name"))
 
 
 def _used(script: Script, node: cst.CSTNode) -> Iterator[Read]:

@@ -10,6 +10,7 @@ import libcst as cst
 from reviewer.fold import UNKNOWN
 from reviewer.report import Constant
 from reviewer.rules.base import Found, Rule, Setting
+from reviewer.rules.env_detours import find_detours
 from reviewer.rules.env_keys import Read
 from reviewer.rules.env_reads import find_reads
 from reviewer.scope import dotted
@@ -26,6 +27,8 @@ class EnvRead(Rule):
         Every form of reading it: `os.environ[...]`, `.get`, `.pop`, `.setdefault`, `in`, iteration, `**os.environ`,
         `os.getenv`; under aliases, through `getattr`, `vars`, `partial` and star imports; in defaults and dataclass
         fields; and through helpers, where the finding stands at each call of the helper, with its key and default.
+        Detours, too: an attribute `environ` of whatever object, its name in a text that is looked up, `expandvars`,
+        `gc.get_objects`, a process that prints it.
 
     Why it is refused
         The scored model must be in the file. With fifty knobs outside it, the model can change while the text that
@@ -50,6 +53,9 @@ class EnvRead(Rule):
         "text = '''os.environ['LR']'''  # os.environ['LR']\n",
         "import os\nddp = all(k in os.environ for k in ('RANK', 'WORLD_SIZE'))\n",
         "import os\nranks = os.environ.get('RANK', '0').split(',')\nn = len(os.environ['WORLD_SIZE'].strip())\n",
+        "class C:\n    def getenv(self, k):\n        return k\nc = C()\nc.getenv('LR')\n",
+        "import subprocess\nsubprocess.run(['nvidia-smi'])\nsubprocess.run(['lrzip', '-z', 'a'])\n",
+        "print('{0.shape}'.format(x))  # '{0.environ}'\nprint('the environment is not read')\n",
         "import os\nos.environ.update({'A': '1'})\ndel os.environ['A']\n",
     )
     INVALID: ClassVar = (
@@ -126,6 +132,25 @@ class EnvRead(Rule):
         "raw = open('/proc/self/environ').read()  # !\n",
         "from dotenv import load_dotenv  # !\n",
         "import os\nx: os.environ['LR'] = 1  # !\n",
+        "import tempfile\nx = tempfile._os.environ.get('LR', '1')  # !\n",
+        "import os\nm = {'a': os}\nx = m['a'].environ['LR']  # !\n",
+        "import os\ndef f(m):\n    return m.environ['LR']  # !\nx = f(os)\n",
+        "class C:\n    environ = {}\nimport os\nfor m in [os]:\n    x = m.environ['LR']  # !\n",
+        "import os\nx = '{0.environ}'.format(os)  # !\n",
+        "import os\nmatch os:\n    case object(environ=e):  # !\n        x = e\n",
+        "import os, functools\nx = functools.reduce(getattr, ['environ'], os)  # !\n",
+        "import os\nx = list(map(getattr, [os], ['env' + 'iron']))  # !\n",
+        "import os, operator\ng = operator.attrgetter('environ')  # !\nx = g(os)['LR']\n",
+        "import os\nx = os.__getattribute__('environ')['LR']  # !\n",
+        "import pydoc\nx = pydoc.locate('os.environ')['LR']  # !\n",
+        "import pkgutil\nx = pkgutil.resolve_name('os:environ')['LR']  # !\n",
+        "import unittest.mock as u\nu.patch('os.environ').start()  # !\n",
+        "import logging.config as c\nc.dictConfig({'formatters': {'a': {'()': 'os.getenv'}}})  # !\n",
+        "import gc\nx = [o for o in gc.get_objects() if 'LR' in o]  # !\n",
+        "import ctypes\nx = ctypes.CDLL(None).getenv(b'LR')  # !\n",
+        "import os\nx = os.path.expandvars('$LR')  # !\n",
+        "import os\nx = os.popen('echo $LR').read()  # !\n",
+        "import subprocess as s\nx = s.check_output(['printenv', 'LR'])  # !\ny = s.getoutput('env')  # !\n",
         "import os\nassert os.environ['A'] == '1'  # !\nlr = [1, 2][int(os.environ['I'])]  # !\n",
     )
 
@@ -184,10 +209,8 @@ class EnvRead(Rule):
         return Setting(read.node, key, default, _converted(script, read.node, default))
 
     def _other_ways(self, script: Script) -> Iterator[Found]:
-        for text in script.tree.of(cst.SimpleString):
-            if "environ" in text.value and text.value.strip("\"'").startswith("/proc/"):
-                what = f"{text.value} holds the whole environment, so any setting may come from outside the file."
-                yield Found(text, what, "Write the values in the file.")
+        for place, what in find_detours(script):
+            yield Found(place, what, "Write the values in the file.")
         for node in script.tree.both(cst.Import, cst.ImportFrom):
             module = _imported(node)
             if module in _READERS:

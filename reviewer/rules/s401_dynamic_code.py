@@ -12,7 +12,7 @@ from reviewer.nodes import children
 from reviewer.report import Severity
 from reviewer.rules.base import Found, Rule
 from reviewer.script import Script
-from reviewer.values import Ref
+from reviewer.values import IMPORTERS, Ref
 
 _RUNNERS = frozenset(
     [
@@ -28,6 +28,20 @@ _RUNNERS = frozenset(
         "code.InteractiveConsole",
         "marshal.loads",
         "marshal.load",
+        "code.interact",
+        "codeop.compile_command",
+        "doctest.run_docstring_examples",
+        "doctest.testfile",
+        "doctest.testmod",
+        "cProfile.run",
+        "cProfile.runctx",
+        "logging.config.fileConfig",
+        "logging.config.listen",
+        "pdb.run",
+        "pdb.runeval",
+        "profile.run",
+        "profile.runctx",
+        "torch.jit.CompilationUnit",
         "importlib.util.spec_from_file_location",
         "importlib.util.module_from_spec",
         "importlib.machinery.SourceFileLoader",
@@ -35,8 +49,21 @@ _RUNNERS = frozenset(
         "imp.load_source",
     ]
 )
-_IMPORTERS = frozenset({"builtins.__import__", "importlib.import_module", "importlib.__import__"})
+# These run text, or call what they are given.
+_TIMERS = frozenset({"timeit.timeit", "timeit.repeat", "timeit.Timer"})
+# These run what stored bytes say; whether the bytes are the script's own, a person has to see.
+_UNPICKLERS = frozenset(
+    [f"{m}.{f}" for m in ("pickle", "_pickle", "dill", "cloudpickle") for f in ("load", "loads", "Unpickler")]
+    + ["shelve.open", "joblib.load", "torch.jit.load", "torch.package.PackageImporter"]
+)
+_NATIVE = frozenset({"torch.utils.cpp_extension.load", "torch.utils.cpp_extension.load_inline"})
 _LOOKUPS = frozenset({"builtins.globals()", "builtins.locals()", "builtins.vars()", "sys.modules"})
+_HANDED_ON = {
+    "exec": "what it runs",
+    "eval": "what it runs",
+    "getattr": "what it takes from which module",
+    "__import__": "what it imports",
+}
 # From any object these lead to the interpreter's own functions.
 _BACK_DOORS = frozenset({"__subclasses__", "__globals__", "__builtins__", "f_globals", "f_builtins", "func_globals"})
 _DECODERS = ("base64.", "zlib.", "lzma.", "gzip.", "bz2.", "marshal.", "binascii.", "codecs.")
@@ -48,7 +75,9 @@ class DynamicCode(Rule):
     What it looks for
         `exec`, `eval`, `compile` and their relatives, called or handed on under any name; imports, `getattr` on
         modules and look-ups in `globals()`, `vars(module)` or `sys.modules` whose name is not a constant; attributes
-        that lead from any object to the interpreter, such as `__subclasses__`.
+        that lead from any object to the interpreter, such as `__subclasses__`. Text that a profiler, a timer or a
+        debugger would run. Pickles and native code that is compiled during the run go to a person, unless the file
+        carries the pickle itself.
 
     Why it is refused
         The text that people read must be the program that runs. Code that comes out of a string, a file or a
@@ -67,6 +96,8 @@ class DynamicCode(Rule):
         "import ast\nast.literal_eval('[1]')\n",
         "def eval(model):\n    return model\neval(3)\n",
         "import importlib\nm = importlib.import_module('math')\n",
+        "import timeit, pickle\ndef f():\n    return pickle.dumps(1)\ntimeit.timeit(f)\ntimeit.timeit(lambda: 1)\n",
+        "import torch\nw = torch.load('out/final.pt', weights_only=True)\ngetter = getattr(w, 'get')\n",
         "import sys\nm = sys.modules[__name__]\nx = globals()['m']\n",
     )
     INVALID: ClassVar = (
@@ -84,6 +115,17 @@ class DynamicCode(Rule):
         "import runpy\nrunpy.run_path('other.py')  # !\n",
         "import base64, zlib\nexec(zlib.decompress(base64.b85decode('x')))  # !\n",
         "run = [exec]  # !\nlist(map(exec, ['x']))  # !\n",
+        "import os\nfs = list(map(getattr, [os], names))  # !\n",
+        "import pydoc\ndef f(n):\n    return pydoc.locate(n)  # !\n",
+        "import pickle\nf = pickle.loads(b'cos\\ngetcwd\\n(tR.')  # !\n",
+        "import pickle\nf = pickle.load(open('out/a', 'rb'))  # !\n",
+        "import pickle, base64\nP = 'abc'\nf = pickle.loads(base64.b85decode(P))  # !\n",
+        "from torch.utils.cpp_extension import load_inline\nm = load_inline('a', 'int f();')  # !\n",
+        "import timeit\ntimeit.timeit('x = 1')  # !\n",
+        "import cProfile\ncProfile.run('x = 1')  # !\n",
+        "import torch\nc = torch.jit.CompilationUnit('def f(x): return x')  # !\n",
+        "import code\ncode.interact()  # !\ncode.InteractiveInterpreter().runsource('x')  # !\n",
+        "import doctest\ndoctest.testmod()  # !\n",
     )
 
     def check(self, script: Script) -> Iterator[Found]:
@@ -110,7 +152,14 @@ class DynamicCode(Rule):
         elif runner is not None:
             what = f"`{_short(runner)}` runs code that is made only during the run"
             yield _found(call, what, "Write that code into the file.")
-        elif any(p in _IMPORTERS for p in paths):
+        elif any(p in _TIMERS for p in paths) and call.args and not script.values.of(call.args[0].value):
+            yield _found(call, "a text is run as code here", "Hand over a function.")
+        elif any(p in _UNPICKLERS for p in paths):
+            yield from self._unpickled(script, call)
+        elif any(p in _NATIVE for p in paths):
+            what = "native code is compiled while the script runs"
+            yield _found(call, what, "Write it in PyTorch or Triton, if you can.", "review")
+        elif any(p in IMPORTERS for p in paths):
             if call.args and not isinstance(script.values.constant(call.args[0].value), str):
                 yield _found(call, "what is imported here is known only during the run", "Import it by its name.")
         elif "builtins.getattr" in paths and len(call.args) >= 2:
@@ -120,25 +169,47 @@ class DynamicCode(Rule):
                 remedy = "Write the name itself, or choose from a dict of what it can be."
                 yield _found(call, what, remedy, "warn" if _is_dtype(script, call) else "reject")
 
+    def _unpickled(self, script: Script, call: cst.Call) -> Iterator[Found]:
+        what = "a pickle can run any code when it is read"
+        remedy = "Use `torch.load(…, weights_only=True)`, or JSON."
+        carried = bool(call.args) and _is_carried(script, call.args[0].value)
+        yield _found(call, what, remedy, "reject" if carried else "review")
+
     def _mentions(self, script: Script, called: set[int]) -> Iterator[Found]:
-        """Find `exec` and `eval` handed on without a call: in an alias, a list, an argument."""
+        """Find `exec` and its like handed on without a call: in an alias, a list, an argument."""
         for name in script.tree.of(cst.Name):
-            if name.value in ("exec", "eval") and id(name) not in called:
+            if name.value in _HANDED_ON and id(name) not in called:
                 parent = script.tree.parent(name)
                 if isinstance(parent, cst.Attribute | cst.Param | cst.FunctionDef | cst.AssignTarget | cst.ImportAlias):
                     continue
                 if isinstance(parent, cst.Arg) and parent.keyword is name:
                     continue
                 if Ref(f"builtins.{name.value}") in script.values.of(name):
-                    what = f"`{name.value}` is handed on, to run code that is made only during the run"
-                    yield _found(name, what, "Write that code into the file.")
+                    what = f"`{name.value}` is handed on, and {_HANDED_ON[name.value]} is known only during the run"
+                    yield _found(name, what, "Call it where it is needed, on what can be read there.")
 
 
 def runs_decoded(script: Script, call: cst.Call) -> bool:
     """Tell whether a call executes something that comes out of a decoder, directly or through names."""
-    if not call.args or not any(p in _RUNNERS for p in script.path_of(call)):
-        return False
-    todo: list[cst.CSTNode] = [call.args[0].value]
+    runs = bool(call.args) and any(p in _RUNNERS for p in script.path_of(call))
+    return runs and is_decoded(script, call.args[0].value)
+
+
+def _is_carried(script: Script, payload: cst.CSTNode) -> bool:
+    """Tell whether bytes, or what they are decoded from, stand in the file itself."""
+    todo = [payload]
+    while todo:
+        node = todo.pop()
+        if isinstance(script.values.constant(node), str | bytes):
+            return True
+        if isinstance(node, cst.Call) and any(p.startswith((*_DECODERS, "io.")) for p in script.path_of(node)):
+            todo.extend(arg.value for arg in node.args[:1])
+    return False
+
+
+def is_decoded(script: Script, payload: cst.CSTNode) -> bool:
+    """Tell whether a value comes out of a decoder, directly or through names, from what the file carries."""
+    todo: list[cst.CSTNode] = [payload]
     seen: set[int] = set()
     while todo and len(seen) < 200:
         node = todo.pop()

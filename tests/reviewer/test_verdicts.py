@@ -89,6 +89,16 @@ def test_a_packed_shell_is_said_to_be_packed() -> None:
     assert [(f.rule, f.line, f.severity) for f in report.findings] == [("S401", 2, "reject")]
 
 
+def test_a_pickle_goes_to_a_person_unless_the_file_carries_it() -> None:
+    def severity(argument: str) -> list[str]:
+        text = BASELINE + f"\nimport pickle, zlib\nx = pickle.loads({argument})\n"
+        return [f.severity for f in review(text, isolated=False).findings if f.rule == "S401"]
+
+    assert severity("zlib.decompress(open('out/blob', 'rb').read())") == ["review"]
+    assert severity("zlib.decompress(b'abc')") == ["reject"]
+    assert severity("b'cos\\n'") == ["reject"]
+
+
 def test_a_rule_that_breaks_asks_a_person(monkeypatch: pytest.MonkeyPatch) -> None:
     def breaks(rule: Network, script: Script) -> list[Found]:
         raise KeyError(script.text[:1])

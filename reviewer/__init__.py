@@ -2,11 +2,22 @@
 
 `review(text)` gives a Report: verdict, findings with their exact place, and the effective configuration. The work is
 done in a limited process of its own (`child.py`). What the text does to that process is a rejection with its reason;
-what the host does to it is a ReviewerFault.
+what the host does to it is a ReviewerFault. `rules_in_force()` gives every rule in its own words.
 """
 
 from reviewer.child import ReviewerFault, review
 from reviewer.policy import Policy, PolicyError
 from reviewer.report import Finding, Knob, Report
+from reviewer.rulebook import RuleText, rules_in_force
 
-__all__ = ["Finding", "Knob", "Policy", "PolicyError", "Report", "ReviewerFault", "review"]
+__all__ = [
+    "Finding",
+    "Knob",
+    "Policy",
+    "PolicyError",
+    "Report",
+    "ReviewerFault",
+    "RuleText",
+    "review",
+    "rules_in_force",
+]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from reviewer import Policy
+from reviewer import Policy, rules_in_force
 
 _ORDER = ("reject", "review", "warn", "info", "off")
 Piece = tuple[bool, str]  # whether it is code, and the text
@@ -26,10 +26,8 @@ class Entry:
 
 def entries(policy: dict[str, Any]) -> list[Entry]:
     """Return every rule under a policy table, the most severe first."""
-    from reviewer.rules import load  # brings the parser along, which nothing else on the web needs
-
     terms = Policy.from_mapping(policy)
-    found = [entry(rule.code, rule.name, terms.severity(rule.code), rule.__doc__ or "") for rule in load()]
+    found = [entry(rule.code, rule.name, terms.severity(rule.code), rule.text) for rule in rules_in_force()]
     return sorted(found, key=lambda each: (_ORDER.index(each.severity), each.code))
 
 

@@ -17,7 +17,12 @@ def test_every_rule_is_there_in_its_own_words() -> None:
         for part in (said.summary, said.looks_for, said.why, said.instead):
             assert part == part.strip()
             assert " ".join(part.split()) in " ".join(said.text.split())
-        assert not any(h in said.summary + said.why for h in ("What it looks for", "Do instead"))
+            assert not any(h in part for h in ("What it looks for", "Why it is refused", "Do instead"))
+    knobs = rules_in_force()[0]
+    assert knobs.summary == "Refuses settings that come from the process environment."
+    assert knobs.looks_for.startswith("Every form of reading it")
+    assert knobs.why.startswith("The scored model must be in the file.")
+    assert knobs.instead.startswith("Write the value where it is used")
 
 
 def test_the_words_come_without_the_parser() -> None:

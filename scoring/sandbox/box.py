@@ -136,7 +136,7 @@ def _rlimits(spec: Spec, group: cgroups.Group) -> str:
 def _filter(spec: Spec, group: cgroups.Group) -> bytes:
     """Return the seccomp program: stricter where no cpuset and no memory controller hold the sandbox."""
     memfd = "memory" in group.folders or spec.slot == "scorer"
-    return syscalls.program(affinity="cpuset" in group.folders, memfd=memfd)
+    return syscalls.program(affinity="cpuset" in group.folders, memfd=memfd, internet=spec.slot == "trainer")
 
 
 def _command(spec: Spec, group: cgroups.Group, stage: Stage, uid: int, fds: dict[str, int]) -> bwrap.Arguments:

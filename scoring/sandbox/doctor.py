@@ -70,7 +70,7 @@ def check_seccomp() -> Finding:
     if _sysctl("kernel/seccomp/actions_avail") is None:
         return Finding("seccomp", "failed", "this kernel has no seccomp filters", "uname -r  # boot a kernel with it")
     try:
-        size = len(syscalls.program(affinity=False, memfd=False))
+        size = len(syscalls.program(affinity=False, memfd=False, internet=False))
     except (OSError, ValueError, RuntimeError) as error:
         return Finding("seccomp", "failed", f"the filter cannot be built ({error})", "apt-get install -y libseccomp2")
     return Finding("seccomp", "ok", f"filter of {size // 8} instructions")

@@ -5,7 +5,8 @@ system call table. What is listed is what namespaces do not cover: other process
 kernel objects without a namespace (keyrings, vsock, bpf, perf), clocks, and everything that reads or steers the page
 cache, through which two sandboxes once passed 64 of 64 bits. A foreign architecture (32-bit, x32) is killed.
 
-Not covered: a timing channel through shared caches, memory bandwidth and the read time of shared files remains.
+Not covered: a timing channel through shared caches, memory bandwidth and the read time of shared files remains; and
+two trainers, who know nothing secret, can count each other's TCP sockets.
 """
 
 import errno
@@ -49,7 +50,10 @@ _HOST_WIDE = ("sysinfo", "io_setup")
 _CLONE_NEW = 0x7E020080  # NEWNS CGROUP UTS IPC USER PID NET, and NEWTIME
 _MADV_COLD, _MADV_PAGEOUT = 20, 21
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
-_FAMILIES = (1, 2, 10, 16)  # unix, inet, inet6, netlink (name lookups): all of them private to the network namespace
+_FAMILIES = (1, 16)  # unix, netlink: both private to the network namespace
+# torchrun's ranks meet over loopback. Everybody else does without: TCP sockets and their memory are counted for the
+# whole host, in /proc/self/net/sockstat, which no mount can cover.
+_INTERNET = (2, 10)
 
 
 def _deny(filter_: seccomp.SyscallFilter, names: tuple[str, ...], *conditions: seccomp.Arg) -> None:
@@ -60,10 +64,11 @@ def _deny(filter_: seccomp.SyscallFilter, names: tuple[str, ...], *conditions: s
             continue  # a name that this libseccomp or architecture does not know cannot be called by its name either
 
 
-def build(*, affinity: bool, memfd: bool) -> seccomp.SyscallFilter:
-    """Return the filter. `affinity`, `memfd`: may the program choose its CPUs and make memory files?
+def build(*, affinity: bool, memfd: bool, internet: bool) -> seccomp.SyscallFilter:
+    """Return the filter. `affinity`, `memfd`, `internet`: may the program choose its CPUs, make memory files, use TCP?
 
-    Both are harmless where a cpuset and a memory cgroup hold the sandbox, and a way around the lease where none do.
+    The first two are harmless where a cpuset and a memory cgroup hold the sandbox, and a way around the lease where
+    none do.
     """
     filter_ = seccomp.SyscallFilter(seccomp.ALLOW)
     for group in (_TRACE, _MOUNT, _KERNEL, _CLOCK, _PAGE_CACHE, _UNCAPPED, _HOST_WIDE):
@@ -86,17 +91,17 @@ def build(*, affinity: bool, memfd: bool) -> seccomp.SyscallFilter:
     for request in (_TIOCSTI, _TIOCLINUX):
         _deny(filter_, ("ioctl",), seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, request))
     for family in range(64):
-        if family not in _FAMILIES:
+        if family not in (*_FAMILIES, *(_INTERNET if internet else ())):
             filter_.add_rule(seccomp.ERRNO(errno.EAFNOSUPPORT), "socket", seccomp.Arg(0, seccomp.EQ, family))
     filter_.add_rule(seccomp.ERRNO(errno.EAFNOSUPPORT), "socket", seccomp.Arg(0, seccomp.GE, 64))
     return filter_
 
 
 @functools.cache
-def program(*, affinity: bool, memfd: bool) -> bytes:
+def program(*, affinity: bool, memfd: bool, internet: bool) -> bytes:
     """Return the filter as BPF, ready for `bwrap --seccomp`."""
     with tempfile.TemporaryFile() as file:
-        build(affinity=affinity, memfd=memfd).export_bpf(file)
+        build(affinity=affinity, memfd=memfd, internet=internet).export_bpf(file)
         file.seek(0)
         return file.read()
 

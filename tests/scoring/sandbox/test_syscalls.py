@@ -59,6 +59,12 @@ def test_socket_families_without_a_namespace_are_refused(family: int) -> None:
     assert inside.run(f"print(call(41, {family}, 1, 0))").text.strip() == "EAFNOSUPPORT"
 
 
+@pytest.mark.parametrize("slot", ["server", "scorer"])
+def test_who_sees_sealed_rows_has_no_socket_that_the_host_counts(slot: str) -> None:
+    seen = inside.run("print(*(call(41, family, 1, 0) for family in (2, 10, 1)))", slot=slot)
+    assert seen.text.split() == ["EAFNOSUPPORT", "EAFNOSUPPORT", "allowed"]
+
+
 def test_what_training_needs_is_allowed() -> None:
     seen = inside.run(
         """

@@ -6,7 +6,7 @@ other, ten thousand returns in one function) ends here, long before the limit of
 
 from __future__ import annotations
 
-MOST_STEPS = 1_500_000  # some seconds; real scripts of 3,500 lines need a tenth of it
+MOST_STEPS = 1_000_000  # a second or two; a real script of 3,500 lines needs some 20,000
 
 
 class TooMuch(RuntimeError):

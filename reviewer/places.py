@@ -112,7 +112,8 @@ class Places:
         if id(node) in self._wanted:
             column = len(before) + 1
             spans[id(node)] = Span(line, column, max(compiled.end_lineno or line, line))
-        found.update({**spans, **found})
+        for key, span in spans.items():
+            found.setdefault(key, span)
 
 
 def _blocks(node: Any, compiled: Any) -> Iterator[tuple[Any, Sequence[ast.stmt]]]:

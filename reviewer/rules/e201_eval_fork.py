@@ -134,7 +134,7 @@ class GPT(nn.Module):
             flops = None
         logits = F.linear(self.wte(idx), w)
         if not QUIET:
-            print(time.time() - start, flops)
+            print(time.time() - start, flops, idx.take(0))
         return logits if targets is None else F.cross_entropy(logits, targets)
 class Loader:
     def take(self, n):

@@ -49,6 +49,7 @@ WORST = {
     "a chain of names from its end": HEAD
     + "".join(f"v{i} = v{i + 1}\n" for i in range(2_500))
     + "v2500 = os\nv0.environ['x']\n",
+    "a finding on every line": HEAD + "os.environ['A']\n" * 6_000,
     "types by name": HEAD + "".join(f"dtype{i} = getattr(torch, n)\n" for i in range(1_200)),
     "calls on import into a long chain": HEAD
     + "".join(f"def f{i}(): f{i + 1}()\n" for i in range(800))

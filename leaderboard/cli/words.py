@@ -14,6 +14,10 @@ GLYPHS = {
 }  # fmt: skip
 
 
+# Before the excluded steps are done all time is startup: a server gives both clocks the same reading then.
+STILL_STARTING = 0.05
+
+
 def clean(text: object) -> str:
     """Return text from elsewhere without control characters: no escape sequence reaches a terminal."""
     return "".join(c if c == "\n" or not unicodedata.category(c).startswith("C") else " " for c in str(text))
@@ -80,9 +84,13 @@ def progress(submission: Submission) -> str | None:
         if (step := number(run, "step")) is not None:
             parts.append(f"step {step:,.0f}")
         charged, budget = number(run, "charged_seconds"), number(run, "budget_seconds")
+        startup = number(run, "startup_seconds")
+        if startup and charged is not None and abs(charged - startup) < STILL_STARTING:
+            parts.append(f"starting up, {duration(startup)}")
+            return " · ".join(parts)
         if charged is not None:
             parts.append(duration(charged) + (f" of {duration(budget)}" if budget else "") + " charged")
-        if startup := number(run, "startup_seconds"):
+        if startup:
             parts.append(f"startup {duration(startup)}")
         return " · ".join(parts) or None
     return None

@@ -36,7 +36,8 @@ def ending_of(attempt: Attempt) -> Ending:
         return Ending("good", code, outcome.sentence)
     if outcome.owner == "script":
         return Ending("script", code, _with_detail(outcome.sentence, attempt.detail))
-    return Ending("platform", code, outcome.sentence)
+    told = attempt.detail if code == "contention" else ""  # other details may name what is the host's own
+    return Ending("platform", code, _with_detail(outcome.sentence, told))
 
 
 def _with_detail(sentence: str, detail: str) -> str:

@@ -75,7 +75,7 @@ def repeat(attempt: Attempt, ending: Ending) -> None:
     """Try again after an end that was ours; after the third attempt the submission is errored and refunded."""
     run = attempt.run
     if attempt.state == Attempt.State.FINISHED:
-        of_run.repeat(run, attempt)
+        of_run.repeat(run, attempt, why=ending.sentence, again=attempt.number < ATTEMPTS)
     if attempt.number < ATTEMPTS:
         following = of_run.open_attempt(run, Attempt.Kind(attempt.kind), attempt.shard, after=attempt.number)
         if following:
@@ -83,8 +83,8 @@ def repeat(attempt: Attempt, ending: Ending) -> None:
         return
     of_run.end(run, Run.State.ERRORED, attempt, cause=ending.code)
     reason = (
-        f"{ATTEMPTS} attempts at run {run.index + 1} ended on our side, the last one so: {ending.sentence} "
-        "Your quota is refunded; send it again."
+        f"{ATTEMPTS} attempts at run {run.index + 1} ended on our side, the last one so: "
+        f"{ending.sentence.rstrip('.')}. Your quota is refunded; send it again."
     )
     _end(run.submission, transitions.error, code=ending.code, reason=reason)
 

@@ -2,7 +2,10 @@
 
 from leaderboard.runs.models import Attempt, Run
 
-REPEATED = "That end was ours; the run starts again with the same seed."
+
+def ended_by_us(why: str, *, again: bool) -> str:
+    """Say that an end was ours, why, and that the run starts again where it does."""
+    return f"{why} (ours)" + ("; the run starts again with the same seed." if again else ".")
 
 
 def begun(attempt: Attempt) -> str:

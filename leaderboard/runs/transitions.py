@@ -130,10 +130,13 @@ def note_use(run: Run, body: dict[str, Any]) -> None:
     Run.objects.filter(pk=run.pk).update(**use_of(body))
 
 
-def repeat(run: Run, attempt: Attempt) -> bool:
-    """running → waiting, or scoring → sealed, after an attempt whose receipt says that the end was ours."""
+def repeat(run: Run, attempt: Attempt, *, why: str, again: bool) -> bool:
+    """running → waiting, or scoring → sealed, after an attempt whose receipt says that the end was ours.
+
+    `why` is the sentence for the team; `again` says whether another attempt follows.
+    """
     free, taken = TAKEN[Attempt.Kind(attempt.kind)]
-    return _move(run, taken, free, "run.repeated", sentences.REPEATED, attempt)
+    return _move(run, taken, free, "run.repeated", sentences.ended_by_us(why.rstrip("."), again=again), attempt)
 
 
 def cancel_attempts(submission_id: int, *, only_waiting: bool = False) -> int:

@@ -50,6 +50,15 @@ def test_every_event_is_seen_once_and_asked_for_once(prompt: Prompt, site: Site)
     assert sum("ranked" in line for line in out.splitlines()) == 1
 
 
+def test_a_run_is_starting_up_until_its_clock_runs(prompt: Prompt, site: Site) -> None:
+    early = running(1)
+    early["runs"][0] |= {"charged_seconds": 3.2, "startup_seconds": 3.2}
+    site.life(early, RANKED)
+    out = prompt.submit("train.py").out
+    assert "starting up, 3 s" in out
+    assert "charged" not in out
+
+
 def test_progress_events_are_no_lines_of_their_own(prompt: Prompt, site: Site) -> None:
     site.life(running(5), running(9), RANKED, kind="progress")
     assert ": Now " not in prompt.submit("train.py").out

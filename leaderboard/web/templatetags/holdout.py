@@ -1,6 +1,6 @@
 """Tags and filters of the pages; what they say is decided in `wording.py`."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django import template
@@ -10,6 +10,7 @@ from django.utils.safestring import SafeString
 
 from leaderboard.web import wording
 
+FAR = timedelta(days=90)  # beyond it nobody counts days
 register = template.Library()
 register.filter("duration", wording.duration)
 register.filter("clock", wording.clock)
@@ -32,9 +33,12 @@ def word(state: str) -> str:
 
 @register.filter
 def until(moment: datetime | str) -> str:
-    """Return how long it is to a moment, or that it is over."""
+    """Return `in` and how long it is to a moment; of one that is months away, `on` and its day."""
     at = wording.moment(moment)
-    return wording.span(timezone.now(), at) if at else ""
+    if at is None:
+        return ""
+    now = timezone.now()
+    return f"in {wording.span(now, at)}" if at - now < FAR else f"on {at:%Y-%m-%d}"
 
 
 @register.simple_tag

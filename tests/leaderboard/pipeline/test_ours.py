@@ -60,6 +60,18 @@ def test_a_lost_scoring_attempt_is_repeated_without_training_again():
     assert (submission.state, Attempt.objects.filter(kind="train").count()) == ("ranked", 1)
 
 
+def test_the_history_says_why_a_run_starts_again_and_that_it_does_not_after_the_last():
+    submission, host = queue(send(make_user(), make_competition())), Host.register()
+    for _ in range(3):
+        host.claim_next().finish("contention")
+        drive()
+    told = list(submission.events.filter(kind="run.repeated").order_by("id").values_list("message", flat=True))
+    assert [("Other programs" in line, "starts again" in line) for line in told] == [(True, True)] * 2 + [(True, False)]
+    submission.refresh_from_db()
+    assert "no cost" not in submission.reason
+    assert "Other programs on the host were busy" in submission.reason
+
+
 def test_after_three_the_submission_is_errored_and_refunded():
     submission, host = queue(send(make_user(), make_competition(runs=2))), Host.register()
     lost, other = host.claim_next(), host.claim_next()

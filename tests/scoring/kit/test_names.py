@@ -84,6 +84,7 @@ def test_a_full_pipe_never_blocks_training(kit: ModuleType) -> None:
     reader = os.open(kit._path("steps_fifo"), os.O_RDONLY | os.O_NONBLOCK)
     for step in range(40_000):
         kit.record_step_boundary(step)
+    assert len(os.read(reader, 1 << 20)) > 60_000, "the pipe was full"
     os.close(reader)
 
 

@@ -36,5 +36,5 @@ def test_the_kernel_gives_a_dead_holders_cpus_back(tmp_path: Path) -> None:
     if pid == 0:
         devices.acquire(len(CPUS), tmp_path)
         os._exit(0)
-    os.waitpid(pid, 0)
+    assert os.waitpid(pid, 0)[1] == 0, "it held them when it died"
     devices.acquire(len(CPUS), tmp_path).release()

@@ -19,6 +19,9 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=80)
 @given(TEXTS)
 def test_any_text_comes_back_and_its_bytes_are_counted(text: str) -> None:
     tokenizer.prove_round_trip(BPE, [text], "dev")
+    lengths = tokenizer.byte_lengths(BPE)
+    ids = BPE.encode(text, add_special_tokens=False).ids
+    assert sum(lengths[token] for token in ids) == len(text.encode())
 
 
 @pytest.mark.parametrize("text", ["<|bos|>", "a<|bos|>b", "\u2581", "Ġ", "\ufffd", "  two  spaces ", "\r\n\t\x00", "ﬁ"])

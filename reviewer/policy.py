@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, cast
 
 from reviewer.report import Severity
@@ -25,6 +25,7 @@ SEVERITIES = ("reject", "review", "warn", "info", "off")
 LAUNCHER_VARIABLES = frozenset({"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"})
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_PATH = re.compile(r"(?:/(?!\.{1,2}(?:/|\Z))[^/\x00-\x1f]+)+\Z")  # absolute, spelled in the one way there is
 
 
 class PolicyError(ValueError):
@@ -44,6 +45,7 @@ class Policy:
     rules: Mapping[str, Severity] = field(default_factory=dict)
     allow_env: frozenset[str] = frozenset()
     baseline: str | None = None
+    allow_paths: frozenset[str] = frozenset()
 
     def severity(self, code: str) -> Severity:
         """Return how severe a finding of this rule is here."""
@@ -53,11 +55,16 @@ class Policy:
         """Tell whether a script may read this variable."""
         return key in LAUNCHER_VARIABLES or key in self.allow_env
 
+    def allows_path(self, path: str) -> bool:
+        """Tell whether a script may name this absolute path: it, or a folder above it, is listed."""
+        parts = path.rstrip("/").split("/")
+        return ".." not in parts and any("/".join(parts[:n]) in self.allow_paths for n in range(2, len(parts) + 1))
+
     @classmethod
     def from_mapping(cls, table: Mapping[str, Any]) -> Policy:
         """Read the `[policy]` table of a competition file. Raises PolicyError that names the key."""
         for key in table:
-            if key not in {"version", "max_bytes", "rules", "allow_env", "baseline"}:
+            if key not in {f.name for f in fields(cls)}:
                 raise PolicyError(str(key), "there is no such setting")
         version, size = table.get("version", "1"), table.get("max_bytes", 262_144)
         if not isinstance(version, str) or not version:
@@ -67,12 +74,14 @@ class Policy:
         baseline = table.get("baseline")
         if baseline is not None and not isinstance(baseline, str):
             raise PolicyError("baseline", "must be the text of the baseline script")
-        return cls(version, size, _rules(table.get("rules", {})), _allowed(table.get("allow_env", [])), baseline)
+        rules = _rules(table.get("rules", {}))
+        names, paths = _names(table.get("allow_env", [])), _paths(table.get("allow_paths", []))
+        return cls(version, size, rules, names, baseline, paths)
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the table that `from_mapping` reads."""
         table: dict[str, Any] = {"version": self.version, "max_bytes": self.max_bytes, "rules": dict(self.rules)}
-        table["allow_env"] = sorted(self.allow_env)
+        table["allow_env"], table["allow_paths"] = sorted(self.allow_env), sorted(self.allow_paths)
         return table if self.baseline is None else {**table, "baseline": self.baseline}
 
 
@@ -87,10 +96,18 @@ def _rules(table: object) -> dict[str, Severity]:
     return cast(dict[str, Severity], dict(table))
 
 
-def _allowed(names: object) -> frozenset[str]:
-    if not isinstance(names, list | tuple | set | frozenset):
-        raise PolicyError("allow_env", "must be a list of names")
-    for name in names:
-        if not isinstance(name, str) or not _NAME.match(name):
-            raise PolicyError("allow_env", f"{name!r} is not the name of a variable")
-    return frozenset(names)
+def _names(names: object) -> frozenset[str]:
+    return _listed("allow_env", names, _NAME, "is not the name of a variable")
+
+
+def _paths(paths: object) -> frozenset[str]:
+    return _listed("allow_paths", paths, _PATH, "is not an absolute path without `.`, `..` and a slash at its end")
+
+
+def _listed(key: str, texts: object, pattern: re.Pattern[str], wrong: str) -> frozenset[str]:
+    if not isinstance(texts, list | tuple | set | frozenset):
+        raise PolicyError(key, "must be a list of texts")
+    for text in texts:
+        if not isinstance(text, str) or not pattern.match(text):
+            raise PolicyError(key, f"{text!r} {wrong}")
+    return frozenset(texts)

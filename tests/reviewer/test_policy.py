@@ -23,6 +23,13 @@ from reviewer import Policy, PolicyError
         ({"allow_env": "LR"}, "allow_env"),
         ({"allow_env": ["L R"]}, "allow_env"),
         ({"allow_env": [3]}, "allow_env"),
+        ({"allow_paths": "/data"}, "allow_paths"),
+        ({"allow_paths": ["data"]}, "allow_paths"),
+        ({"allow_paths": ["/"]}, "allow_paths"),
+        ({"allow_paths": ["/data/"]}, "allow_paths"),
+        ({"allow_paths": ["/data/../etc"]}, "allow_paths"),
+        ({"allow_paths": ["/data/."]}, "allow_paths"),
+        ({"allow_paths": [3]}, "allow_paths"),
         ({"baseline": 3}, "baseline"),
     ],
 )
@@ -34,7 +41,7 @@ def test_a_wrong_setting_is_named(table: dict[str, Any], key: str) -> None:
 
 
 def test_a_policy_survives_its_table() -> None:
-    policy = Policy("7", 1_000, {"K101": "info"}, frozenset({"A", "B"}), "x = 1\n")
+    policy = Policy("7", 1_000, {"K101": "info"}, frozenset({"A", "B"}), "x = 1\n", frozenset({"/data", "/a/.b"}))
     assert Policy.from_mapping(policy.to_mapping()) == policy
     assert Policy.from_mapping({}) == Policy()
     assert Policy().severity("K101") == "reject"
@@ -44,3 +51,10 @@ def test_a_policy_survives_its_table() -> None:
 def test_the_launcher_may_always_be_asked() -> None:
     assert Policy().allows_env("LOCAL_RANK")
     assert not Policy().allows_env("LR")
+
+
+def test_a_path_is_allowed_with_all_below_it() -> None:
+    policy = Policy(allow_paths=frozenset({"/data", "/opt/cache"}))
+    assert all(policy.allows_path(p) for p in ("/data", "/data/", "/data/a/b", "/opt/cache/x"))
+    assert not any(policy.allows_path(p) for p in ("/database", "/opt", "/", "", "data", "/data/../etc"))
+    assert not Policy().allows_path("/data")

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from django.db.models import QuerySet
+
 from leaderboard.core.storage import read_log
 from leaderboard.runs.models import Attempt, Receipt, Run
 from leaderboard.submissions.models import Submission
@@ -30,16 +32,37 @@ def runs_json(submission: Submission, *, with_seed: bool) -> list[dict[str, Any]
     ]
 
 
+def attempts_shown(submission: Submission, access: Access) -> QuerySet[Attempt]:
+    """Return the attempts that hosts have begun, in order, as far as the viewer may know that they exist.
+
+    Of the private shard there is nothing before the release, not even that it was scored.
+    """
+    shards = ("", "public", "private") if submission.phase.released_at else ("", "public")
+    begun = (
+        Attempt.objects.filter(run__submission=submission, shard__in=shards)
+        if access.receipt
+        else Attempt.objects.none()
+    )
+    return begun.exclude(leased_at=None).select_related("run", "agent").order_by("pk")
+
+
+def reads_body(submission: Submission, attempt: Attempt, access: Access) -> bool:
+    """Return whether the viewer may read the whole receipt of an attempt that they may know of.
+
+    One of a scoring says a score to the last digit, and what the model server used while it saw sealed rows: each is a
+    way to carry them out. Before the phase is released only organizers read it.
+    """
+    open_to_team = attempt.kind == TRAIN or submission.phase.released_at is not None
+    return access.seed and (open_to_team or access.organizer)
+
+
 def receipts_json(submission: Submission, access: Access) -> list[dict[str, Any]]:
     """Return the receipts of a submission's attempts in order, with what it takes to check their signatures.
 
     A receipt cannot be shown in part, since its signature is of the whole. So the body is None where it says what the
-    viewer may not know: a score to the last digit, which only organizers read before the phase is released, or a seed.
-    Of the private shard there is nothing before the release, not even that it was scored.
+    viewer may not know.
     """
-    released = submission.phase.released_at is not None
-    shards = ("", "public", "private") if released else ("", "public")
-    rows = Receipt.objects.filter(attempt__run__submission=submission, attempt__shard__in=shards)
+    rows = Receipt.objects.filter(attempt__in=attempts_shown(submission, access))
     return [
         {
             "run": row.attempt.run.index,
@@ -47,7 +70,7 @@ def receipts_json(submission: Submission, access: Access) -> list[dict[str, Any]
             "kind": row.attempt.kind,
             "shard": row.attempt.shard or None,
             "sha256": row.sha256,
-            "body": row.body if access.seed and (row.attempt.kind == TRAIN or released or access.organizer) else None,
+            "body": row.body if reads_body(submission, row.attempt, access) else None,
             "signature": row.signature,
             "public_key": row.attempt.public_key,
         }

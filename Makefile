@@ -3,6 +3,8 @@
 # Waiting OpenMP threads that spin starve whoever shares their cores: the same scoring took four times as long.
 export GOMP_SPINCOUNT := 0
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
+# Tests without a database or a broker are left out of the second round, and `make run`, which brings its own.
+ON_SERVERS := tests/leaderboard tests/e2e tests/browser --ignore tests/e2e/test_make_run.py
 .PHONY: help run test lint format bench clean
 
 help: ## show these commands
@@ -12,9 +14,11 @@ run: .venv/ready ## start everything at http://127.0.0.1:8000 (PORT=, ONCE=1) an
 	@deploy/need bwrap bubblewrap
 	@.venv/bin/python deploy/demo/run.py
 
-test: .venv/ready ## the whole suite
+test: .venv/ready ## the whole suite; what has a database or a broker again on PostgreSQL and Redis
 	@deploy/need bwrap bubblewrap
+	@deploy/need chromium chromium
 	@.venv/bin/python -m pytest
+	@TEST_ON=servers .venv/bin/python -m pytest $(ON_SERVERS)
 
 lint: .venv/ready ## style, types, import borders
 	.venv/bin/ruff check .

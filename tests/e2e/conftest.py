@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.site import COMPETITION, Site, free_port, manage
+from tests.servers import broker_binary, environ_of
 from tests.state import home as state
 
 MAKE_COMPETITOR = """
@@ -33,7 +34,7 @@ def small_corpus(path: Path) -> None:
 
 @pytest.fixture(scope="session")
 def site() -> Iterator[Site]:
-    from processes import Processes  # deploy/demo, put on the path by tests.e2e.site
+    import processes  # deploy/demo, put on the path by tests.e2e.site
 
     # What is lost is noticed sooner than on a real site.
     os.environ |= {"HOLDOUT_LEASE_SECONDS": "5", "HOLDOUT_REAP_SECONDS": "1", "HOLDOUT_AUDIT_SECONDS": "5"}
@@ -46,6 +47,8 @@ def site() -> Iterator[Site]:
     manage(home, "competition", "load", str(COMPETITION))
     manage(home, "agent", "add", "local", "--hardware", "cpu")
     token = manage(home, "shell", "--no-imports", "--command", MAKE_COMPETITOR).split("TOKEN ")[1].strip()
-    with Processes(home, port) as processes:
-        processes.wait_until_ready(url)
+    os.environ |= environ_of(home)
+    processes.get_binary_path = broker_binary
+    with processes.Processes(home, port) as running:
+        running.wait_until_ready(url)
         yield Site(home, url, token)

@@ -13,6 +13,8 @@ from typing import Any
 
 import httpx
 
+from tests.servers import environ_of
+
 ROOT = Path(__file__).resolve().parents[2]
 SUBMIT = str(Path(sys.executable).parent / "submit")
 sys.path.insert(0, str(ROOT / "deploy" / "demo"))
@@ -78,7 +80,7 @@ def free_port() -> int:
 
 def manage(home: Path, *words: str, url: str = "http://127.0.0.1:8000", stdin: str = "") -> str:
     """Run a platform command on a state folder; return what it printed."""
-    environ = os.environ | {"HOLDOUT_HOME": str(home), "HOLDOUT_PUBLIC_URL": url}
+    environ = os.environ | {"HOLDOUT_HOME": str(home), "HOLDOUT_PUBLIC_URL": url} | environ_of(home)
     ended = subprocess.run(
         [sys.executable, "manage.py", *words],
         cwd=ROOT,

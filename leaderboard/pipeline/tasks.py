@@ -48,7 +48,8 @@ def audit(submission_id: int) -> None:
         return
     policy = reviewer.Policy.from_mapping(submission.policy.body)
     try:
-        report = reviewer.review(bytes(submission.script), policy)
+        launch = reviewer.LaunchFacts.of(submission.launch_spec)
+        report = reviewer.review(bytes(submission.script), policy, launch=launch)
     except reviewer.ReviewerFault as fault:
         log.error("submission %s was not audited: %s", submission_id, fault)
         transitions.restart_audit(submission)  # the reaper sends it again, and after the third audit gives up

@@ -123,13 +123,10 @@ class Network(Rule):
                 path = f"{module}.{name}"
                 if (_reaches(path) or path in _FUNCTIONS) and path not in _LOCAL_NAMES and not chosen.relative:
                     yield self._found(chosen, module if _reaches(module) else path)
-        for call in script.tree.of(cst.Call):
-            made = script.values.of(call)
-            for path in script.path_of(call):
-                if path in _FUNCTIONS:
-                    yield self._found(call, path)
-                elif path in ("builtins.__import__", "importlib.import_module"):
-                    yield from (self._found(call, str(v.path)) for v in made if hasattr(v, "path") and _reaches(v.path))
+        for path, call in script.calling(_FUNCTIONS):
+            yield self._found(call, path)
+        for _, call in script.calling(("builtins.__import__", "importlib.import_module")):
+            yield from (self._found(call, path) for path in script.values.paths(call) if _reaches(path))
 
     def _found(self, node: cst.CSTNode, path: str) -> Found:
         return Found(

@@ -33,14 +33,13 @@ def find_detours(script: Script) -> Iterator[tuple[cst.CSTNode, str]]:
     for pattern in script.tree.of(cst.MatchKeywordElement):
         if pattern.key.value in ENVIRONMENT_NAMES:
             yield pattern.key, "A pattern takes the environment out of a module here."
-    for call in script.tree.of(cst.Call):
-        for path in script.path_of(call):
-            if path in _EXPANDING:
-                yield call, "`expandvars` puts variables of the environment into a text."
-            elif path in _EVERYTHING:
-                yield call, f"`{path}` hands out every object of the process, the environment among them."
-            elif path in _COMMANDS and call.args and _reads_it(script.values.constant(call.args[0].value)):
-                yield call, "Another process is asked for the environment here."
+    for _, call in script.calling(_EXPANDING):
+        yield call, "`expandvars` puts variables of the environment into a text."
+    for path, call in script.calling(_EVERYTHING):
+        yield call, f"`{path}` hands out every object of the process, the environment among them."
+    for _, call in script.calling(_COMMANDS):
+        if call.args and _reads_it(script.values.constant(call.args[0].value)):
+            yield call, "Another process is asked for the environment here."
 
 
 def _text(script: Script, node: cst.SimpleString) -> Iterator[tuple[cst.CSTNode, str]]:

@@ -82,7 +82,7 @@ class Keys:
         return None
 
     def _at_call(self, helper: Function, read: Read, call: cst.Call, own: Own, hops: int) -> Iterator[Read]:
-        args = _arguments(self._script, helper, call, own)
+        args = self._script.calls.arguments(helper, call, own)
         key, default = read.key, read.default
         default = args.get(default.value, default) if isinstance(default, cst.Name) else default
         if isinstance(key, cst.Name) and key.value in args:
@@ -132,25 +132,3 @@ def _state(helper: Function, read: Read) -> State:
     """Reads of one helper that take key and default from the same parameters have the same answers."""
     default: str | int = read.default.value if isinstance(read.default, cst.Name) else id(read.default)
     return id(helper), read.key.value if isinstance(read.key, cst.Name) else id(read.key), default
-
-
-def _arguments(script: Script, helper: Function, call: cst.Call, own: Own) -> dict[str, cst.BaseExpression]:
-    """Map the helper's parameters to the expressions of one call, with defaults filled in."""
-    params = parameters(helper)
-    bound = isinstance(call.func, cst.Attribute) and isinstance(script.scopes.of(helper).node, cst.ClassDef)
-    if bound and not _is_static(helper):
-        params = params[1:]
-    found = {p.name.value: p.default for p in params if p.default is not None}
-    position = 0
-    for arg in (*own.given, *call.args):
-        if arg.keyword is not None:
-            found[arg.keyword.value] = arg.value
-        elif not arg.star and position < len(params):
-            found[params[position].name.value] = arg.value
-            position += 1
-    return found
-
-
-def _is_static(helper: Function) -> bool:
-    marks = helper.decorators if isinstance(helper, cst.FunctionDef) else ()
-    return any(isinstance(m.decorator, cst.Name) and m.decorator.value == "staticmethod" for m in marks)

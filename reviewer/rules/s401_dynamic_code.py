@@ -57,6 +57,7 @@ _UNPICKLERS = frozenset(
     + ["shelve.open", "joblib.load", "torch.jit.load", "torch.package.PackageImporter"]
 )
 _NATIVE = frozenset({"torch.utils.cpp_extension.load", "torch.utils.cpp_extension.load_inline"})
+_WATCHED = _RUNNERS | _TIMERS | _UNPICKLERS | _NATIVE | IMPORTERS | {"builtins.getattr"}
 _LOOKUPS = frozenset({"builtins.globals()", "builtins.locals()", "builtins.vars()", "sys.modules"})
 _HANDED_ON = {
     "exec": "what it runs",
@@ -129,11 +130,9 @@ class DynamicCode(Rule):
     )
 
     def check(self, script: Script) -> Iterator[Found]:
-        called = set()
-        for call in script.tree.of(cst.Call):
-            called.add(id(call.func))
+        for call in {id(call): call for _, call in script.calling(_WATCHED)}.values():
             yield from self._call(script, call)
-        yield from self._mentions(script, called)
+        yield from self._mentions(script)
         for subscript in script.tree.of(cst.Subscript):
             paths = script.values.paths(subscript.value)
             if any(p in _LOOKUPS or p.endswith(".__dict__") for p in paths) and not _constant_key(script, subscript):
@@ -175,11 +174,13 @@ class DynamicCode(Rule):
         carried = bool(call.args) and _is_carried(script, call.args[0].value)
         yield _found(call, what, remedy, "reject" if carried else "review")
 
-    def _mentions(self, script: Script, called: set[int]) -> Iterator[Found]:
+    def _mentions(self, script: Script) -> Iterator[Found]:
         """Find `exec` and its like handed on without a call: in an alias, a list, an argument."""
         for name in script.tree.of(cst.Name):
-            if name.value in _HANDED_ON and id(name) not in called:
+            if name.value in _HANDED_ON:
                 parent = script.tree.parent(name)
+                if isinstance(parent, cst.Call) and parent.func is name:
+                    continue
                 if isinstance(parent, cst.Attribute | cst.Param | cst.FunctionDef | cst.AssignTarget | cst.ImportAlias):
                     continue
                 if isinstance(parent, cst.Arg) and parent.keyword is name:
@@ -187,6 +188,11 @@ class DynamicCode(Rule):
                 if Ref(f"builtins.{name.value}") in script.values.of(name):
                     what = f"`{name.value}` is handed on, and {_HANDED_ON[name.value]} is known only during the run"
                     yield _found(name, what, "Call it where it is needed, on what can be read there.")
+
+
+def is_packed(script: Script) -> bool:
+    """Tell whether a text executes, somewhere, what it decodes."""
+    return any(runs_decoded(script, call) for _, call in script.calling(_RUNNERS))
 
 
 def runs_decoded(script: Script, call: cst.Call) -> bool:

@@ -20,7 +20,7 @@ def test_of_two_audits_the_one_that_decides_leaves_its_report(monkeypatch):
     submission = send(make_user(), make_competition())
     review = reviewer.review
 
-    def slow(*args):
+    def slow(*args, **options):
         """Take so long that the audit was started again, and is over, before this one is."""
         monkeypatch.setattr(reviewer, "review", review)
         transitions.restart_audit(Submission.objects.get(pk=submission.pk))

@@ -7,7 +7,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Model, Q
 from django.utils import timezone
 
-from leaderboard.accounts.models import ApiToken, Membership, Team, User
+from leaderboard.accounts.models import ApiToken, Membership, Scope, Team, User
 from leaderboard.core.errors import Refusal
 from leaderboard.core.secrets import digest
 
@@ -16,7 +16,7 @@ USE_GRAIN = timedelta(minutes=1)  # `last_used` is written at most this often: r
 NAME_LENGTH = 40
 
 
-def issue_token(*, user: User, name: str, days: int = 90) -> tuple[ApiToken, str]:
+def issue_token(*, user: User, name: str, days: int = 90, scope: str = Scope.ALL) -> tuple[ApiToken, str]:
     """Make a token and return its row and its text, which is nowhere else and cannot be shown again."""
     if not 1 <= days <= 366:
         raise Refusal("bad_token", "A token lasts between 1 and 366 days.")
@@ -25,7 +25,8 @@ def issue_token(*, user: User, name: str, days: int = 90) -> tuple[ApiToken, str
         raise Refusal("bad_token", "A token needs a name of at most 60 characters.")
     text = PREFIX + secrets.token_urlsafe(32)
     expires = timezone.now() + timedelta(days=days)
-    return ApiToken.objects.create(user=user, name=name, digest=digest(text), expires=expires), text
+    row = ApiToken.objects.create(user=user, name=name, scope=scope, digest=digest(text), expires=expires)
+    return row, text
 
 
 def revoke_token(*, user: User, token_id: int) -> None:
@@ -34,7 +35,12 @@ def revoke_token(*, user: User, token_id: int) -> None:
 
 
 def user_of_token(text: str) -> User:
-    """Return whose token this is. Raises Refusal `not_authenticated` or `token_expired`, both 401."""
+    """Return whose token this is. Raises as `token_of_text`."""
+    return token_of_text(text).user
+
+
+def token_of_text(text: str) -> ApiToken:
+    """Return a token with its person. Raises Refusal `not_authenticated` or `token_expired`, both 401."""
     token = ApiToken.objects.select_related("user").filter(digest=digest(text)).first()
     if token is None or not token.user.is_active:
         raise Refusal("not_authenticated", "This token is not known here. Make one on the site under Tokens.", 401)
@@ -49,7 +55,7 @@ def user_of_token(text: str) -> User:
     if token.last_used is None or token.last_used <= now - USE_GRAIN:
         unused = Q(last_used=None) | Q(last_used__lte=now - USE_GRAIN)
         ApiToken.objects.filter(unused, pk=token.pk).update(last_used=now)
-    return token.user
+    return token
 
 
 def team_of(user: User, competition: Model) -> Team | None:

@@ -16,6 +16,7 @@ CATALOGUE: dict[str, tuple[str, Severity]] = {
     "E204": ("eval-only-logit-transform", "reject"),
     "D301": ("network", "reject"),
     "S401": ("dynamic-code", "reject"),
+    "S402": ("process-spawn", "reject"),
     "T901": ("no-load-for-eval", "reject"),
     "T902": ("runs-on-import", "reject"),
 }

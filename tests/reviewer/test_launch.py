@@ -26,5 +26,5 @@ def test_a_parsed_launch_is_read_and_written() -> None:
     ],
 )
 def test_what_is_no_launch_is_refused(wrong: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match="launch|process|args"):
+    with pytest.raises(ValueError, match=r"launch|process|args"):
         LaunchFacts.of(wrong)

@@ -198,7 +198,7 @@ def start(spec: Spec) -> Box:
                 env={},  # what `env -i` in front does: bubblewrap's own environment would show inside
                 pass_fds=inherit,
                 cwd="/",
-                preexec_fn=guard.between(watched, group, become_nobody(stage, user.uid, spec.cpus, group.join)),
+                preexec_fn=guard.between(watched, group, become_nobody(stage, user.uid, spec.cpus)),
             )
         except (OSError, subprocess.SubprocessError) as error:
             raise SandboxError(f"the sandbox could not be prepared ({error}); {_DOCTOR}") from None

@@ -77,10 +77,10 @@ class Group:
         """Return the controllers in force, sorted."""
         return sorted(self.folders)
 
-    def join(self) -> None:
-        """Move the calling process in; made for a child between fork and exec, so it allocates little."""
+    def add(self, pid: int) -> None:
+        """Move a process in. Raises OSError."""
         for folder in dict.fromkeys(self.folders.values()):
-            (folder / "cgroup.procs").write_text("0", encoding="ascii")
+            (folder / "cgroup.procs").write_text(str(pid), encoding="ascii")
 
     def out_of_memory(self) -> bool:
         """Has the kernel killed a process of this group for memory?"""

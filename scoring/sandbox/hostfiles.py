@@ -6,6 +6,7 @@ kernel adds next year, and the files that libraries insist on are still pictures
 """
 
 import os
+import stat
 from pathlib import Path
 
 from scoring.sandbox.spec import Bind, Data, Link, Mount
@@ -60,6 +61,12 @@ def _pictures(cpus: int, memory_bytes: int) -> dict[str, bytes]:
     }
 
 
+def _for_root_alone(entry: os.DirEntry[str]) -> bool:
+    """Say whether a file needs no mask, since nobody inside is root; each mask takes 0.15 ms of every start."""
+    status = entry.stat(follow_symlinks=False)
+    return stat.S_ISREG(status.st_mode) and status.st_uid == 0 and not status.st_mode & 0o077
+
+
 def proc_mounts(cpus: int, memory_bytes: int) -> tuple[list[Mount], list[str]]:
     """Return (mounts over single files of /proc, folders of /proc to cover with an empty read-only one)."""
     pictures = _pictures(cpus, memory_bytes)
@@ -67,7 +74,7 @@ def proc_mounts(cpus: int, memory_bytes: int) -> tuple[list[Mount], list[str]]:
     folders: list[str] = []
     with os.scandir("/proc") as entries:
         for entry in entries:
-            if entry.name.isdigit() or entry.name in _PROC_OPEN:
+            if entry.name.isdigit() or entry.name in _PROC_OPEN or _for_root_alone(entry):
                 continue
             dest = f"/proc/{entry.name}"
             if entry.name in pictures:

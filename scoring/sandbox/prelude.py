@@ -91,16 +91,13 @@ class Stage:
             _mount(str(source), target, None, _MS_BIND | _MS_REC)
 
 
-def become_nobody(stage: Stage, uid: int, cpus: tuple[int, ...], join: Callable[[], None]) -> Callable[[int], None]:
-    """Return the function to run in the child: joins its control group, takes its CPUs, sheds every right.
+def become_nobody(stage: Stage, uid: int, cpus: tuple[int, ...]) -> Callable[[int, Callable[[], None]], None]:
+    """Return the function to run in the child: sheds every right, and takes its CPUs once it is in its control group.
 
-    Its argument is the process id of the parent with whom it is to die.
+    Its arguments are the process id of the parent with whom it is to die, and what waits until it is in the group.
     """
 
-    def run(parent: int) -> None:
-        join()
-        if cpus:
-            os.sched_setaffinity(0, cpus)
+    def run(parent: int, await_group: Callable[[], None]) -> None:
         if stage.root:
             stage.fill()
             os.setgroups([])
@@ -108,5 +105,8 @@ def become_nobody(stage: Stage, uid: int, cpus: tuple[int, ...], join: Callable[
             os.setresuid(uid, uid, uid)
         _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
         die_with_parent(parent)
+        await_group()
+        if cpus:
+            os.sched_setaffinity(0, cpus)  # after the move: a cpuset gives its own
 
     return run

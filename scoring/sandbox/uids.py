@@ -10,9 +10,9 @@ An ordinary user's sandboxes are all that user's own, and share its counters.
 
 import fcntl
 import os
+import secrets
 from dataclasses import dataclass
 from pathlib import Path
-from secrets import SystemRandom
 
 from scoring.sandbox.spec import SLOTS, SandboxError, Slot
 
@@ -45,7 +45,8 @@ def borrow(locks: Path, numbers: range) -> User:
     """Lock a free number, at random. Raises SandboxError."""
     try:
         locks.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for uid in SystemRandom().sample(numbers, len(numbers)):
+        first = secrets.randbelow(len(numbers))
+        for uid in (*numbers[first:], *numbers[:first]):
             lock = os.open(locks / str(uid), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

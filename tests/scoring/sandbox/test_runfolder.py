@@ -89,7 +89,8 @@ def test_clearing_ends_what_a_killed_runner_left_frozen(tmp_path: Path) -> None:
     )
     if not group.folders:
         pytest.skip("this host lends no control groups")
-    left = subprocess.Popen(["/bin/sleep", "600"], preexec_fn=group.join)
+    left = subprocess.Popen(["/bin/sleep", "600"])
+    group.add(left.pid)
     group.freeze(True)
     try:
         runfolder.clear(tmp_path)

@@ -25,7 +25,7 @@ from leaderboard.core.secrets import digest
 
 LIFE = timedelta(minutes=10)
 INTERVAL, SLOWER, SLOWEST = 5, 5, 60  # seconds between questions; what asking too soon adds; where that ends
-TOKEN_DAYS = 90
+TOKEN_LIFE = timedelta(days=90)
 ALPHABET = "BCDFGHJKLMNPQRSTVWXZ"  # no vowels, so no words; nothing that looks like a digit: 20^8 codes
 STARTS, GUESSES, GUESSES_FROM_ADDRESS = 30, 10, 40  # within ten minutes
 LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._@-]{0,39}")
@@ -143,7 +143,7 @@ def _ask(login: DeviceLogin, now: datetime) -> Granted | Refusal:
         return Refusal("access_denied", "The account that confirmed this is closed.")
     login.state = State.USED
     login.save(update_fields=["state"])
-    token, text = issue_token(user=login.user, name=f"submit on {login.label}", days=TOKEN_DAYS, scope=login.scope)
+    token, text = issue_token(user=login.user, name=f"submit on {login.label}", days=TOKEN_LIFE.days, scope=login.scope)
     return Granted(text, token.name, token.scope, token.expires, login.user)
 
 

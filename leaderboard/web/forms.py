@@ -50,6 +50,16 @@ class TokenForm(forms.Form):
     days = forms.IntegerField(label="Days until it expires", min_value=1, max_value=366, initial=90)
 
 
+class DeviceForm(forms.Form):
+    """The code on a machine's screen, typed."""
+
+    code = forms.CharField(label="Code", max_length=40, help_text="Eight letters, such as BCDF-GHJK.")
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self.fields["code"].widget.attrs.update({**AS_TYPED, "autofocus": True})
+
+
 class TeamForm(forms.Form):
     """The name that stands on the board."""
 

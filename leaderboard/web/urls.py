@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from leaderboard.web.views import board, competition, home, ledger, submission, team, tokens, upload
+from leaderboard.web.views import board, competition, device_login, home, ledger, submission, team, tokens, upload
 
 app_name = "web"
 COMPETITION = "competitions/<slug:competition>/"
@@ -12,6 +12,8 @@ SUBMISSION = "submissions/<int:pk>/"
 urlpatterns = [
     path("", home.home, name="home"),
     path("ledger/", ledger.ledger, name="ledger"),
+    path("device", device_login.code, name="device"),  # as people type it: no slash at the end
+    path("device/answer", device_login.answer, name="device-answer"),
     path("tokens/", tokens.tokens, name="tokens"),
     path("tokens/<int:pk>/revoke/", tokens.revoke, name="revoke"),
     path(COMPETITION, competition.overview, name="competition"),

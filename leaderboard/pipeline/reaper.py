@@ -97,6 +97,7 @@ def drive(submission: Submission) -> None:
             run__submission=submission, state__in=(Attempt.State.FINISHED, Attempt.State.LOST)
         ):
             tasks.settle(attempt.pk)
+        steps.begin_scoring(submission)
         tasks.publish(submission.pk)
 
 

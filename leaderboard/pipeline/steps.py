@@ -4,16 +4,18 @@ from functools import partial
 from typing import Protocol
 
 from django.db import transaction
+from django.db.models import Exists
 
 from leaderboard.pipeline.endings import Ending
 from leaderboard.runs import services as of_host
 from leaderboard.runs import transitions as of_run
 from leaderboard.runs.leases import find
 from leaderboard.runs.models import Attempt, Run
+from leaderboard.runs.reopening import tries
 from leaderboard.submissions import transitions
 from leaderboard.submissions.models import FINAL, State, Submission
 
-ATTEMPTS = 3  # of one run and kind; after that the submission is errored
+ATTEMPTS = 3  # of one run and kind, since it was opened or reopened; after that the submission is errored
 SEALED_OR_LATER = frozenset({Run.State.SEALED, Run.State.SCORING, Run.State.SCORED})
 
 
@@ -68,15 +70,15 @@ def fail(attempt: Attempt, ending: Ending) -> None:
     if attempt.kind == Attempt.Kind.TRAIN and attempt.state == Attempt.State.FINISHED:
         note_use(attempt)
     of_run.end(attempt.run, Run.State.FAILED, attempt, cause=ending.code)
-    _end(attempt.run.submission, transitions.fail, code=ending.code, reason=ending.sentence)
+    _end(attempt, transitions.fail, code=ending.code, reason=ending.sentence)
 
 
 def repeat(attempt: Attempt, ending: Ending) -> None:
     """Try again after an end that was ours; after the third attempt the submission is errored and refunded."""
-    run = attempt.run
+    run, again = attempt.run, tries(attempt) < ATTEMPTS
     if attempt.state == Attempt.State.FINISHED:
-        of_run.repeat(run, attempt, why=ending.sentence, again=attempt.number < ATTEMPTS)
-    if attempt.number < ATTEMPTS:
+        of_run.repeat(run, attempt, why=ending.sentence, again=again)
+    if again:
         following = of_run.open_attempt(run, Attempt.Kind(attempt.kind), attempt.shard, after=attempt.number)
         if following:
             offer_after_commit(following)
@@ -86,7 +88,7 @@ def repeat(attempt: Attempt, ending: Ending) -> None:
         f"{ATTEMPTS} attempts at run {run.index + 1} ended on our side, the last one so: "
         f"{ending.sentence.rstrip('.')}. Your quota is refunded; send it again."
     )
-    _end(run.submission, transitions.error, code=ending.code, reason=reason)
+    _end(attempt, transitions.error, code=ending.code, reason=reason)
 
 
 def tidy(submission_id: int) -> None:
@@ -100,13 +102,16 @@ def tidy(submission_id: int) -> None:
 class _End(Protocol):
     """`transitions.fail` or `transitions.error`."""
 
-    def __call__(self, submission: Submission, old: State, *, code: str, reason: str) -> bool: ...
+    def __call__(self, submission: Submission, old: State, *, code: str, reason: str, unless: Exists) -> bool: ...
 
 
-def _end(submission: Submission, end: _End, *, code: str, reason: str) -> None:
-    """End a submission from whatever state it has got to meanwhile, unless it is over already."""
+def _end(attempt: Attempt, end: _End, *, code: str, reason: str) -> None:
+    """End a submission from whatever state it has got to meanwhile, unless it is over, or was sent back since."""
+    submission, followed = attempt.run.submission, of_run.followed(attempt)
     while State(submission.state) not in FINAL and not end(
-        submission, State(submission.state), code=code, reason=reason
+        submission, State(submission.state), code=code, reason=reason, unless=followed
     ):
+        if ended(attempt.pk) is None:
+            return
         submission.refresh_from_db(fields=["state"])
     tidy(submission.pk)

@@ -147,3 +147,18 @@ def publish(submission_id: int) -> None:
     mean = math.fsum(values) / len(values)
     sd = statistics.stdev(values) if len(values) > 1 else None
     transitions.rank(submission, mean=mean, sd=sd, n=len(values))
+
+
+@task("pipeline.rerun")
+def rerun(submission_id: int) -> None:
+    """Go on with a submission that an organizer sent back: take up what had ended unseen, offer what waits anew."""
+    submission = steps.load(submission_id)
+    if submission is None or State(submission.state) in FINAL:
+        return
+    attempts = Attempt.objects.filter(run__submission=submission)
+    for attempt in attempts.filter(state__in=(Attempt.State.FINISHED, Attempt.State.LOST)):
+        settle(attempt.pk)
+    for attempt in attempts.filter(state=Attempt.State.WAITING, sent_at=None):
+        steps.offer_after_commit(attempt)
+    steps.begin_scoring(submission)
+    publish(submission_id)

@@ -16,13 +16,14 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Exists
 from django.utils import timezone
 
 from leaderboard.ledger import services as ledger
 from leaderboard.runs import sentences
 from leaderboard.runs.models import Agent, Attempt, Receipt, Run, Score
 from leaderboard.runs.receipts import use_of
-from leaderboard.submissions.models import Event, Submission
+from leaderboard.submissions.models import FINAL, Event, Submission
 from scoring import receipt as receipts
 
 LIVING_RUN = (Run.State.WAITING, Run.State.RUNNING, Run.State.SEALED, Run.State.SCORING)
@@ -142,7 +143,9 @@ def repeat(run: Run, attempt: Attempt, *, why: str, again: bool) -> bool:
 def cancel_attempts(submission_id: int, *, only_waiting: bool = False) -> int:
     """waiting (and, unless `only_waiting`, leased) → cancelled for all attempts of a submission; return how many."""
     states = (Attempt.State.WAITING,) if only_waiting else LIVING_ATTEMPT
-    with locked(submission_id):
+    with locked(submission_id) as submission:
+        if submission.state not in FINAL:
+            return 0  # an organizer has sent it back meanwhile
         living = Attempt.objects.filter(run__submission_id=submission_id, state__in=states)
         return living.update(
             state=Attempt.State.CANCELLED, ended_at=timezone.now(), lease_until=None, cause="cancelled"
@@ -151,7 +154,9 @@ def cancel_attempts(submission_id: int, *, only_waiting: bool = False) -> int:
 
 def cancel_runs(submission_id: int) -> int:
     """any living state → cancelled for the runs of a submission that has ended otherwise; return how many."""
-    with locked(submission_id):
+    with locked(submission_id) as submission:
+        if submission.state not in FINAL:
+            return 0
         return Run.objects.filter(submission_id=submission_id, state__in=LIVING_RUN).update(state=Run.State.CANCELLED)
 
 
@@ -188,6 +193,12 @@ def end(run: Run, new: Run.State, attempt: Attempt, *, cause: str) -> bool:
     return _move(run, old, new, f"run.{new}", "", attempt, cause=cause)
 
 
+def followed(attempt: Attempt) -> Exists:
+    """Return the condition that another attempt has followed: then this one's end decides nothing any more."""
+    same = Attempt.objects.filter(run=attempt.run_id, kind=attempt.kind, shard=attempt.shard)
+    return Exists(same.filter(number__gt=attempt.number))
+
+
 def _move(
     run: Run,
     old: Run.State,
@@ -199,7 +210,8 @@ def _move(
     **data: Any,
 ) -> bool:
     with locked(run.submission_id):
-        if not Run.objects.filter(pk=run.pk, state=old).update(state=new, **(fields or {})):
+        named = Run.objects.filter(pk=run.pk, state=old).exclude(followed(attempt))
+        if not named.update(state=new, **(fields or {})):
             return False
         _record(run, kind, message, attempt, **data)
     run.refresh_from_db()

@@ -1,16 +1,18 @@
-"""Submissions in the admin: read only, but for the decision about one in review."""
+"""Submissions in the admin: to read, and to decide about in bulk, by the same service as the queue's pages."""
 
 from typing import Any
 
 from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 
 from leaderboard.accounts.models import User
 from leaderboard.core.admin import ReadOnlyAdmin
 from leaderboard.core.errors import Refusal
 from leaderboard.submissions.models import Event, QuotaEntry, Report, Submission
-from leaderboard.submissions.services import decide
+from leaderboard.submissions.moderation import REASON_CHARACTERS, VERBS, Action, moderate
 
 
 @admin.register(Submission)
@@ -20,30 +22,59 @@ class SubmissionAdmin(ReadOnlyAdmin):
     list_select_related = ("team", "phase")
     search_fields = ("team__name", "script_sha256")
     exclude = ("script",)
-    actions = ("accept", "reject")
+    actions = tuple(action.value for action in Action)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Submission]:
         return Submission.objects.defer("script")
 
     @admin.action(description="Accept what is in review")
-    def accept(self, request: HttpRequest, chosen: QuerySet[Submission]) -> None:
-        self._decide(request, chosen, accept=True)
+    def accept(self, request: HttpRequest, chosen: QuerySet[Submission]) -> HttpResponse | None:
+        return self._decide(request, chosen, Action.ACCEPT)
 
-    @admin.action(description="Reject what is in review")
-    def reject(self, request: HttpRequest, chosen: QuerySet[Submission]) -> None:
-        self._decide(request, chosen, accept=False, reason="An organizer looked at it and does not accept it.")
+    @admin.action(description="Reject what is in review …")
+    def reject(self, request: HttpRequest, chosen: QuerySet[Submission]) -> HttpResponse | None:
+        return self._decide(request, chosen, Action.REJECT)
 
-    def _decide(self, request: HttpRequest, chosen: QuerySet[Submission], **decision: Any) -> None:
+    @admin.action(description="Disqualify …")
+    def disqualify(self, request: HttpRequest, chosen: QuerySet[Submission]) -> HttpResponse | None:
+        return self._decide(request, chosen, Action.DISQUALIFY)
+
+    @admin.action(description="Reinstate what is disqualified …")
+    def reinstate(self, request: HttpRequest, chosen: QuerySet[Submission]) -> HttpResponse | None:
+        return self._decide(request, chosen, Action.REINSTATE)
+
+    @admin.action(description="Run again what failed or errored …")
+    def rerun(self, request: HttpRequest, chosen: QuerySet[Submission]) -> HttpResponse | None:
+        return self._decide(request, chosen, Action.RERUN)
+
+    def _decide(self, request: HttpRequest, chosen: QuerySet[Submission], action: Action) -> HttpResponse | None:
+        """Carry out the action on each, one reason for all; without the reason that it needs, ask for it first."""
         organizer = request.user
         assert isinstance(organizer, User)  # the admin lets nobody else in
+        reason = request.POST.get("reason", "")
+        if VERBS[action].reason and not reason.strip():
+            return self._ask(request, chosen, action)
         for submission in chosen.select_related("phase__competition", "team"):
             try:
-                done = decide(organizer=organizer, submission=submission, **decision)
+                moderate(organizer=organizer, submission=submission, action=action, reason=reason)
             except Refusal as refusal:
-                self.message_user(request, refusal.message, messages.ERROR)
+                self.message_user(request, f"Submission {submission.pk}: {refusal.message}", messages.ERROR)
             else:
-                said = "decided" if done else "is not in review"
-                self.message_user(request, f"Submission {submission.pk} {said}.")
+                self.message_user(request, f"Submission {submission.pk}: {VERBS[action].past}.")
+        return None
+
+    def _ask(self, request: HttpRequest, chosen: QuerySet[Submission], action: Action) -> HttpResponse:
+        context: dict[str, Any] = {
+            **self.admin_site.each_context(request),
+            "title": f"{VERBS[action].words}: why?",
+            "opts": self.model._meta,
+            "submissions": chosen.select_related("phase", "team"),
+            "action": action.value,
+            "verb": VERBS[action],
+            "checkbox": ACTION_CHECKBOX_NAME,
+            "limit": REASON_CHARACTERS,
+        }
+        return TemplateResponse(request, "web/moderation/ask.html", context)
 
 
 @admin.register(Report)
@@ -57,6 +88,7 @@ class ReportAdmin(ReadOnlyAdmin):
 class EventAdmin(ReadOnlyAdmin):
     list_display = ("id", "at", "submission_id", "kind", "state", "message", "actor")
     list_filter = ("kind", "state")
+    list_select_related = ("actor",)
     search_fields = ("=submission__id",)
 
 

@@ -95,12 +95,19 @@ def charge(account: QuotaAccount, submission: Submission) -> None:
 
 def release(account: QuotaAccount, submission: Submission, cause: str) -> None:
     """Give the place back: rejected, or withdrawn before the start."""
-    _follow(account, submission, Kind.RELEASE, cause)
+    _give_back(account, submission, Kind.RELEASE, cause)
 
 
 def refund(account: QuotaAccount, submission: Submission, cause: str) -> None:
     """Give the place back: the platform could not carry the submission out."""
-    _follow(account, submission, Kind.REFUND, cause)
+    _give_back(account, submission, Kind.REFUND, cause)
+
+
+def _give_back(account: QuotaAccount, submission: Submission, kind: QuotaEntry.Kind, cause: str) -> None:
+    """Give a place back once: what is run again after a refund is free already, whatever becomes of it."""
+    given = QuotaEntry.objects.filter(submission=submission, kind__in=(Kind.RELEASE, Kind.REFUND))
+    if not given.exists():
+        _follow(account, submission, kind, cause)
 
 
 def _follow(account: QuotaAccount, submission: Submission, kind: QuotaEntry.Kind, cause: str) -> None:

@@ -1,4 +1,4 @@
-"""What people do with submissions: send one in, take it back, decide about one in review."""
+"""What teams do with submissions: send one in, take it back. What organizers do is in `moderation.py`."""
 
 import hashlib
 
@@ -16,7 +16,7 @@ from leaderboard.core.errors import Refusal
 from leaderboard.core.outbox import send_after_commit
 from leaderboard.ledger import services as ledger
 from leaderboard.submissions import quota, transitions
-from leaderboard.submissions.models import Event, State, Submission
+from leaderboard.submissions.models import FINAL, Event, State, Submission
 from leaderboard.submissions.states import EDGES, MAY_BE_SENT_AGAIN, waiting
 from leaderboard.submissions.visibility import view_of
 
@@ -92,10 +92,11 @@ def receive(
     return submission
 
 
-def withdraw(*, user: User, submission: Submission) -> Submission:
+def withdraw(*, user: User, submission: Submission, living_only: bool = False) -> Submission:
     """Take a submission back: before the start its place is free again, a running one is stopped, a ranked one hidden.
 
-    Raises Refusal not_found (404) for somebody else's and already_over (409) for one that has ended otherwise.
+    Raises Refusal not_found (404) for somebody else's and already_over (409) for one that has ended otherwise; with
+    `living_only`, which is to cancel, also for a ranked one.
     """
     if not view_of(user, submission).own:
         raise Refusal("not_found", "There is no such submission.", 404)
@@ -104,27 +105,10 @@ def withdraw(*, user: User, submission: Submission) -> Submission:
         old = State(submission.state)
         if old == State.WITHDRAWN:
             return submission
-        if State.WITHDRAWN not in EDGES[old]:
+        if State.WITHDRAWN not in EDGES[old] or (living_only and old in FINAL):
             raise Refusal("already_over", f"This submission is {old.label.lower()}; that stays as it is.", 409)
         if transitions.withdraw(submission, old, actor=user):
             return submission  # its attempts end at their next sign of life, or by the reaper
-
-
-def decide(*, organizer: User, submission: Submission, accept: bool, reason: str = "") -> bool:
-    """Accept or reject a submission in review; False when somebody else was first.
-
-    Raises Refusal not_organizer (403) for others and reason_missing (400) for a rejection without a sentence.
-    """
-    if not view_of(organizer, submission).organizer:
-        raise Refusal("not_organizer", "Only an organizer of this competition decides that.", 403)
-    if not accept:
-        if not reason.strip():
-            raise Refusal("reason_missing", "Say in one sentence why it is rejected; its team will read it.")
-        return transitions.reject_reviewed(submission, organizer=organizer, reason=reason.strip())
-    won = transitions.accept_reviewed(submission, organizer=organizer)
-    if won:
-        send_after_commit("pipeline.dispatch", submission.pk)
-    return won
 
 
 def _note(text: str) -> str:

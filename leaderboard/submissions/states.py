@@ -4,7 +4,8 @@
                     ├─ in review ── organizer ──┐
                     └─ accepted ────────────────┴─ queued ─ running ─ scoring ─ ranked
 
-`failed` is the script's, `errored` is ours, `withdrawn` the team's, `disqualified` the organizer's.
+`failed` is the script's, `errored` is ours, `withdrawn` the team's, `disqualified` the organizer's. Only an organizer
+leads out of an end: what failed or errored is run again, what was disqualified is reinstated to where it stood.
 """
 
 from dataclasses import dataclass
@@ -20,15 +21,15 @@ EDGES: dict[State, frozenset[State]] = {
     S.AUDITING: frozenset({S.RECEIVED, S.REJECTED, S.IN_REVIEW, S.ACCEPTED, S.WITHDRAWN}),
     S.IN_REVIEW: frozenset({S.ACCEPTED, S.REJECTED, S.WITHDRAWN}),
     S.ACCEPTED: frozenset({S.QUEUED, S.ERRORED, S.WITHDRAWN}),
-    S.QUEUED: frozenset({S.RUNNING, S.FAILED, S.ERRORED, S.WITHDRAWN}),
-    S.RUNNING: frozenset({S.SCORING, S.FAILED, S.ERRORED, S.WITHDRAWN}),
-    S.SCORING: frozenset({S.RANKED, S.FAILED, S.ERRORED, S.WITHDRAWN}),
-    S.RANKED: frozenset({S.WITHDRAWN}),
+    S.QUEUED: frozenset({S.RUNNING, S.SCORING, S.FAILED, S.ERRORED, S.WITHDRAWN, S.DISQUALIFIED}),
+    S.RUNNING: frozenset({S.SCORING, S.FAILED, S.ERRORED, S.WITHDRAWN, S.DISQUALIFIED}),
+    S.SCORING: frozenset({S.RANKED, S.FAILED, S.ERRORED, S.WITHDRAWN, S.DISQUALIFIED}),
+    S.RANKED: frozenset({S.WITHDRAWN, S.DISQUALIFIED}),
     S.REJECTED: frozenset(),
-    S.FAILED: frozenset(),
-    S.ERRORED: frozenset(),
+    S.FAILED: frozenset({S.QUEUED}),
+    S.ERRORED: frozenset({S.QUEUED}),
     S.WITHDRAWN: frozenset(),
-    S.DISQUALIFIED: frozenset(),
+    S.DISQUALIFIED: frozenset({S.RANKED, S.QUEUED}),
 }
 
 
@@ -59,4 +60,5 @@ def _waits() -> dict[State, Waiting]:
 
 
 BEFORE_START = frozenset({S.RECEIVED, S.AUDITING, S.IN_REVIEW, S.ACCEPTED, S.QUEUED})
+AT_WORK = frozenset({S.QUEUED, S.RUNNING, S.SCORING})
 MAY_BE_SENT_AGAIN = frozenset({S.REJECTED, S.WITHDRAWN, S.FAILED, S.ERRORED})

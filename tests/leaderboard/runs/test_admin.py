@@ -59,7 +59,7 @@ def test_an_organizer_accepts_what_is_in_review_and_it_goes_on(organizer):
     for _ in range(2):
         answer = organizer.post(address, {"action": "accept", "_selected_action": [submission.pk]}, follow=True)
         assert answer.status_code == 200
-    assert "is not in review" in answer.content.decode()
+    assert "olga has accepted it" in answer.content.decode()
     assert drive() == ["pipeline.dispatch"]
     submission.refresh_from_db()
     assert submission.state == "queued"

@@ -1,24 +1,16 @@
-"""Withdrawing, deciding about what is in review, and who sees what."""
+"""Withdrawing, and who sees what."""
 
 import pytest
 
 from leaderboard.core.errors import Refusal
-from leaderboard.submissions import transitions
 from leaderboard.submissions.models import State, Submission
 from leaderboard.submissions.queries import visible
-from leaderboard.submissions.services import decide, withdraw
+from leaderboard.submissions.services import withdraw
 from leaderboard.submissions.visibility import Access, view_of
 from tests.leaderboard.cast import later, make_competition, make_user
-from tests.leaderboard.host import send, take
+from tests.leaderboard.host import send
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def in_review(user, demo):
-    submission = send(user, demo)
-    transitions.start_audit(submission)
-    transitions.ask_organizer(submission, code="K102", reason="K102 cli-flag, line 3")
-    return submission
 
 
 def test_a_team_withdraws_its_own_and_nobody_elses():
@@ -38,22 +30,6 @@ def test_what_has_ended_cannot_be_withdrawn():
     with pytest.raises(Refusal) as no:
         withdraw(user=ada, submission=submission)
     assert (no.value.code, no.value.status) == ("already_over", 409)
-
-
-def test_an_organizer_accepts_or_rejects_with_a_reason_and_a_competitor_does_not():
-    ada, olga, demo = make_user(), make_user("olga", organizer=True), make_competition()
-    submission = in_review(ada, demo)
-    with pytest.raises(Refusal) as no:
-        decide(organizer=ada, submission=submission, accept=True)
-    assert no.value.status == 403
-    with pytest.raises(Refusal) as no:
-        decide(organizer=olga, submission=submission, accept=False)
-    assert no.value.code == "reason_missing"
-    list(take("platform"))
-    assert decide(organizer=olga, submission=submission, accept=True)
-    assert list(take("platform")) == [("pipeline.dispatch", [submission.pk])]
-    assert not decide(organizer=olga, submission=submission, accept=False, reason="Too late.")
-    assert submission.events.last().actor == olga
 
 
 def test_a_stranger_sees_the_row_of_a_ranked_one_and_more_after_release_as_the_phase_says():

@@ -30,6 +30,9 @@ STATES: dict[str, tuple[str, str, str]] = {
     "sealed": ("◆", "sealed", "sealed"),
     "scored": ("●", "scored", "good"),
     "cancelled": ("–", "cancelled", ""),
+    # attempts
+    "finished": ("✓", "finished", "good"),
+    "lost": ("↻", "lost", "warn"),
     # phases
     "upcoming": ("○", "upcoming", ""),
     "open": ("●", "open", "good"),
@@ -110,3 +113,20 @@ def moment(value: datetime | str | None) -> datetime | None:
     if isinstance(value, str):
         value = datetime.fromisoformat(value)
     return value.astimezone(UTC) if value else None
+
+
+def size(count: float | None) -> str:
+    """Return bytes in steps of 1,024, as limits are given: `812 MB`, `2,048 MB`, `3.1 kB`."""
+    if count is None or not math.isfinite(count):
+        return "not known"
+    if count < 1024:
+        return f"{count:.0f} bytes"
+    amount, unit = (count / 2**20, "MB") if count >= 2**20 else (count / 2**10, "kB")
+    return f"{amount:,.1f} {unit}" if amount < 10 else f"{amount:,.0f} {unit}"
+
+
+def percent(share: float | None) -> str:
+    """Return a share: `97 %`, and of small ones a decimal more."""
+    if share is None or not math.isfinite(share):
+        return "not known"
+    return f"{100 * share:.1f} %" if 0 < abs(share) < 0.01 else f"{100 * share:.0f} %"

@@ -14,6 +14,8 @@ FAR = timedelta(days=90)  # beyond it nobody counts days
 register = template.Library()
 register.filter("duration", wording.duration)
 register.filter("clock", wording.clock)
+register.filter("size", wording.size)
+register.filter("percent", wording.percent)
 register.filter("visible", lambda text: wording.visible(str(text)))
 register.filter("log_text", wording.log_text)
 

@@ -20,7 +20,7 @@ from leaderboard.submissions import queries, quota, services
 from leaderboard.submissions.models import FINAL, State, Submission
 from leaderboard.submissions.states import EDGES
 from leaderboard.submissions.visibility import Access
-from leaderboard.web import findings, logview
+from leaderboard.web import attempts, findings, logview
 from leaderboard.web.live import Block, block, tag_of
 from leaderboard.web.source import Line, decode, lines
 from leaderboard.web.views.shell import member, shell
@@ -37,6 +37,7 @@ def page(request: HttpRequest, pk: int) -> HttpResponse:
     submission, access = _visible(request, pk)
     context = _context(request, submission, access)
     context |= shell(request, submission.phase.competition, "submission", submission.phase.slug)
+    context |= _attempts(submission, access)
     context["state_block"] = _state_block(request, context).html
     context["log_block"] = logview.start(submission, request.GET.get("run", "")) if access.log else ""
     context["withdrawable"] = access.own and State.WITHDRAWN in EDGES[State(submission.state)]
@@ -51,7 +52,8 @@ def live(request: HttpRequest, pk: int) -> HttpResponse:
     context = _context(request, submission, access)
     if request.GET.get("seen") == tag_of(context["stamp"]) and context["watching"]:
         return HttpResponse(status=204)
-    parts = [_state_block(request, context).html]
+    context |= _attempts(submission, access)
+    parts = [_state_block(request, context).html, *_device_parts(request, context)]
     if access.log:
         parts.append(_elsewhere("history", render_to_string("web/submission/history.html", context, request)))
     if request.GET.get("was") != submission.state:
@@ -60,6 +62,8 @@ def live(request: HttpRequest, pk: int) -> HttpResponse:
     if request.GET.get("report") != context["report_tag"]:
         audit = render_to_string("web/submission/audit.html", context, request)
         parts.append(_elsewhere("audit", audit))
+    if request.GET.get("attempts") != context["attempts_tag"]:
+        parts.append(_elsewhere("attempts", render_to_string("web/submission/attempts.html", context, request)))
     if access.log and request.GET.get("log") == "0" and (started := logview.start(submission)):
         parts.append(_elsewhere("log", started))
     return HttpResponse("".join(parts))
@@ -130,12 +134,36 @@ def _elsewhere(name: str, html: str) -> SafeString:
     return format_html('<div id="{}" hx-swap-oob="innerHTML">{}</div>', name, mark_safe(html))  # noqa: S308 - a template's output
 
 
+def _device_parts(request: HttpRequest, context: dict[str, Any]) -> list[SafeString]:
+    """Return new drawings: alone where the page has their frame already, so that an opened table stays open."""
+    if request.GET.get("drawn", "") != context["drawn"]:
+        return [_elsewhere("device", render_to_string("web/submission/device.html", context, request))]
+    return [
+        _elsewhere(
+            f"{each.device.name}-{part}", render_to_string(f"web/submission/{part}.html", {"device": each.device})
+        )
+        for each in context["devices"]
+        for part in ("charts", "numbers")
+    ]
+
+
+def _attempts(submission: Submission, access: Access) -> dict[str, Any]:
+    found = attempts.shown(submission, access)
+    devices = attempts.devices(found)
+    return {
+        "attempts": found,
+        "devices": devices,
+        "drawn": " ".join(each.device.name for each in devices if each.device),
+    }
+
+
 def _context(request: HttpRequest, submission: Submission, access: Access) -> dict[str, Any]:
     body = submission_json(request.user, submission)
     report = body["report"]
     text = decode(submission.script) if access.script else None
     events = queries.history(submission) if access.log else []
     has_log = access.log and bool(logview.begun(submission))
+    begun = attempts.stamp(submission, access)
     return {
         "submission": submission,
         "body": body | {"quota": quota.standing(submission.team, submission.phase) if body["quota"] else None},
@@ -150,7 +178,8 @@ def _context(request: HttpRequest, submission: Submission, access: Access) -> di
         "owner": OWNER.get(submission.state, ""),
         "has_log": has_log,
         "watching": submission.state not in FINAL and access.log,
-        "stamp": json.dumps([body, len(events), has_log], sort_keys=True),
+        "attempts_tag": tag_of(json.dumps(begun)),
+        "stamp": json.dumps([body, len(events), has_log, begun, attempts.newest_look(submission)], sort_keys=True),
     }
 
 
@@ -171,4 +200,6 @@ def _state_block(request: HttpRequest, context: dict[str, Any]) -> Block:
         was=submission.state,
         report=context["report_tag"],
         log=int(context["has_log"]),
+        attempts=context["attempts_tag"],
+        drawn=context["drawn"],
     )

@@ -30,6 +30,7 @@ lint: .venv/ready ## style, types, import borders
 format: .venv/ready ## write the code the way lint wants it
 	.venv/bin/ruff check --fix-only .
 	.venv/bin/ruff format .
+	.venv/bin/python deploy/readme.py
 
 bench: .venv/ready ## speed, as ratios measured in one run
 	@deploy/need bwrap bubblewrap

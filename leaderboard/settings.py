@@ -176,6 +176,7 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BEAT_SCHEDULE = {
     "reap": {"task": "pipeline.reap", "schedule": ENV.reap_seconds, "options": {"expires": ENV.reap_seconds * 3}}
 }
+(HOME / "run").mkdir(mode=0o700, exist_ok=True)  # beat writes there, and makes no folder
 CELERY_BEAT_SCHEDULE_FILENAME = str(HOME / "run" / "beat-schedule")
 
 LOGGING = {

@@ -1,4 +1,4 @@
-"""Writes into README.md what is computed from the code, the table of settings: `make format` runs it, a test compares."""
+"""Writes into README.md what is computed from the code: the table of settings. `make format` runs it."""
 
 import re
 from pathlib import Path

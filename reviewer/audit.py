@@ -11,6 +11,7 @@ import libcst as cst
 from reviewer import gate
 from reviewer.budget import TooMuch
 from reviewer.launch import LaunchFacts
+from reviewer.layers import inner_texts
 from reviewer.places import Span
 from reviewer.policy import Policy
 from reviewer.report import Finding, Knob, Report, Severity, milder
@@ -40,19 +41,33 @@ def _judge(text: str, digest: str, policy: Policy, launch: LaunchFacts | None) -
     try:
         script = Script(text, policy, compiled, launch)
     except cst.ParserSyntaxError as error:
-        message = f"The audit cannot read line {error.raw_line}, although Python can.\nWrite it more plainly."
-        return Report.of(script_sha256=digest, findings=[gate.refusal("G011", message, error.raw_line)])
+        return Report.of(script_sha256=digest, findings=[gate.unparsed(error.raw_line)])
+    findings, knobs = _apply(script)
+    for inner in inner_texts(script):
+        if isinstance(inner, Finding):
+            findings.append(inner)
+            continue
+        found, settings = _apply(inner)
+        findings += (replace(f, view="unpacked") for f in found)
+        knobs += settings
+    return Report.of(script_sha256=digest, findings=findings, knobs=knobs, packed=script.packed)
+
+
+def _apply(script: Script) -> tuple[list[Finding], list[Knob]]:
+    """Apply every rule of the policy to one text."""
     found: list[tuple[Rule, Found | Setting]] = []
     broken: list[Finding] = []
     for rule in load():
-        if policy.severity(rule.code) == "off":
+        if script.policy.severity(rule.code) == "off":
             continue
         try:
             found.extend((rule, item) for item in rule.check(script))
         except Exception as error:  # whatever a text does to a rule must not let the text through
             broken.append(_broken(rule, error))
+    if script.shell is not None:  # what the whole text lacks, the text inside may have; the rules judge that as well
+        found = [(rule, item) for rule, item in found if item.node is not script.tree.module]
     findings, knobs = _place(script, found)
-    return Report.of(script_sha256=digest, findings=[*findings, *broken], knobs=knobs, packed=script.packed)
+    return [*findings, *broken], knobs
 
 
 def _broken(rule: Rule, error: Exception) -> Finding:

@@ -100,6 +100,12 @@ def compile_text(text: str) -> ast.Module | Finding:
     return tree
 
 
+def unparsed(line: int) -> Finding:
+    """Return the refusal of what Python can read and the audit's parser cannot."""
+    message = f"The audit cannot read line {line}, although Python can.\nWrite it more plainly."
+    return refusal("G011", message, line)
+
+
 def _cookie(data: bytes) -> Finding | None:
     for number, line in enumerate(data.split(b"\n", 2)[:2], start=1):
         match = _COOKIE.match(line.removeprefix(b"\xef\xbb\xbf"))

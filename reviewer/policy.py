@@ -17,6 +17,7 @@ CATALOGUE: dict[str, tuple[str, Severity]] = {
     "D301": ("network", "reject"),
     "S401": ("dynamic-code", "reject"),
     "S402": ("process-spawn", "reject"),
+    "O601": ("packed-code", "review"),
     "T901": ("no-load-for-eval", "reject"),
     "T902": ("runs-on-import", "reject"),
 }

@@ -11,24 +11,35 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from reviewer.calls import Calls
+from reviewer.decoders import Unreadable
 from reviewer.engine import Tree
 from reviewer.launch import LaunchFacts
 from reviewer.policy import Policy
+from reviewer.unwrap import Unpacked, unpack
 from reviewer.values import Values
 
 if TYPE_CHECKING:
     from reviewer.forks import Fork
 
 
+MOST_LAYERS = 4
+
+
 class Script:
     """One text under one policy. Raises libcst.ParserSyntaxError if libcst cannot read the text."""
 
     def __init__(
-        self, text: str, policy: Policy, compiled: ast.Module | None = None, launch: LaunchFacts | None = None
+        self,
+        text: str,
+        policy: Policy,
+        compiled: ast.Module | None = None,
+        launch: LaunchFacts | None = None,
+        layer: int = 0,
     ) -> None:
         self.text = text
         self.policy = policy
         self.launch = launch
+        self.layer = layer  # how many shells it was packed in
         self.tree = Tree(text, compiled)
         self.values = Values(self.tree)
         self.scopes = self.values.scopes
@@ -85,6 +96,23 @@ class Script:
         from reviewer.rules.s401_dynamic_code import is_packed  # the rule owns the list of decoders
 
         return is_packed(self)
+
+    @cached_property
+    def unpacked(self) -> Unpacked | Unreadable | None:
+        """What the text executes if it is nothing but a shell, or why that cannot be read."""
+        compiled = self.tree.compiled if self.tree.compiled is not None else ast.parse(self.text)
+        found = unpack(compiled)
+        if isinstance(found, Unpacked) and self.layer >= MOST_LAYERS:
+            return Unreadable(f"it is packed more than {MOST_LAYERS} times")
+        return found
+
+    @cached_property
+    def shell(self) -> cst.Call | None:
+        """The call that executes the unpacked text, where that can be read."""
+        last = self.tree.module.body[-1] if isinstance(self.unpacked, Unpacked) else None
+        statement = last.body[-1] if isinstance(last, cst.SimpleStatementLine) else None
+        call = statement.value if isinstance(statement, cst.Expr) else None
+        return call if isinstance(call, cst.Call) else None
 
     def on_import(self) -> Iterator[cst.BaseStatement | cst.BaseSmallStatement]:
         """Yield the statements that run when the text is imported under a name other than `__main__`."""

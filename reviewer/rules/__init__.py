@@ -16,6 +16,7 @@ PATHS = (
     "reviewer.rules.d301_network.Network",
     "reviewer.rules.s401_dynamic_code.DynamicCode",
     "reviewer.rules.s402_process_spawn.ProcessSpawn",
+    "reviewer.rules.o601_packed_code.PackedCode",
     "reviewer.rules.t901_no_load_for_eval.NoLoadForEval",
     "reviewer.rules.t902_runs_on_import.RunsOnImport",
 )

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.decoders import Unreadable
 from reviewer.fold import UNKNOWN
 from reviewer.nodes import children
 from reviewer.report import Severity
@@ -145,8 +146,11 @@ class DynamicCode(Rule):
     def _call(self, script: Script, call: cst.Call) -> Iterator[Found]:
         paths = script.path_of(call)
         runner = next((p for p in paths if p in _RUNNERS), None)
+        if runner is not None and _is_unpacked(script, call):
+            return  # another rule says that it is packed, and what is in it is judged like any script
         if runner is not None and runs_decoded(script, call):
-            what = f"`{_short(runner)}` runs code that the file carries packed, so nobody can read what it is"
+            why = f": {script.unpacked}" if isinstance(script.unpacked, Unreadable) else ""
+            what = f"`{_short(runner)}` runs code that the file carries packed, so nobody can read what it is{why}"
             yield _found(call, what, "Send the script unpacked; its size in bytes is no criterion here.")
         elif runner is not None:
             what = f"`{_short(runner)}` runs code that is made only during the run"
@@ -188,6 +192,12 @@ class DynamicCode(Rule):
                 if Ref(f"builtins.{name.value}") in script.values.of(name):
                     what = f"`{name.value}` is handed on, and {_HANDED_ON[name.value]} is known only during the run"
                     yield _found(name, what, "Call it where it is needed, on what can be read there.")
+
+
+def _is_unpacked(script: Script, call: cst.Call) -> bool:
+    """Tell whether this is the `exec` of a readable shell, or the `compile` in it."""
+    shell = script.shell
+    return shell is not None and (call is shell or shell in script.tree.ancestors(call))
 
 
 def is_packed(script: Script) -> bool:

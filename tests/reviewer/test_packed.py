@@ -1,0 +1,219 @@
+"""A packed script is unpacked without being run: the shell is one finding, and its text is judged line by line."""
+
+import base64
+import bz2
+import gzip
+import lzma
+import zlib
+
+import pytest
+
+from reviewer import Policy, Report, review
+from tests.reviewer.scripts import BASELINE, KNOBS
+
+RAW = [{"id": lzma.FILTER_LZMA2}]
+
+
+def b85(data: bytes) -> str:
+    return base64.b85encode(data).decode()
+
+
+def b64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def raw(text: str) -> str:
+    return b85(lzma.compress(text.encode(), format=lzma.FORMAT_RAW, filters=RAW))
+
+
+def typical(text: str) -> str:
+    """Pack a text as most people do."""
+    decoded = f'L.decompress(B.b85decode("{raw(text)}"),format=L.FORMAT_RAW,filters=[{{"id":L.FILTER_LZMA2}}])'
+    return f"import lzma as L,base64 as B\nexec({decoded})\n"
+
+
+def pieces(text: str) -> list[str]:
+    return [text[i : i + 300] for i in range(0, len(text), 300)]
+
+
+def summary(report: Report) -> set[tuple[str, str, str]]:
+    return {(f.rule, f.view, f.severity) for f in report.findings if f.severity != "info"}
+
+
+SHELL = ("O601", "source", "review")
+WAYS = {
+    "raw lzma": typical,
+    "base64 and zlib": lambda t: (
+        f"import base64, zlib\nexec(zlib.decompress(base64.b64decode('{b64(zlib.compress(t.encode()))}')))"
+    ),
+    "a variable, compiled": lambda t: (
+        "from zlib import decompress as d\nfrom base64 import a85decode\n"
+        f"P = {base64.a85encode(zlib.compress(t.encode()))!r}\n"
+        "code = d(a85decode(P))\nexec(compile(code.decode('utf-8'), 'train.py', 'exec'), globals())\n"
+    ),
+    "a list, joined": lambda t: (
+        f"import bz2, binascii\nPARTS = {pieces(bz2.compress(t.encode()).hex())}\n"
+        "exec(bz2.decompress(binascii.unhexlify(''.join(PARTS))))\n"
+    ),
+    "a sum, step by step": lambda t: (
+        "import base64, gzip\ns = ''\n"
+        + "".join(f"s += {p!r}\n" for p in pieces(base64.b32encode(gzip.compress(t.encode())).decode()))
+        + "s = base64.b32decode(s)\ns = gzip.decompress(s)\nexec(s)\n"
+    ),
+    "a helper and a file in memory": lambda t: (
+        "import base64, gzip, io\ndef u(s):\n    'Unpack.'\n    return gzip.GzipFile(fileobj=io.BytesIO(s)).read()\n"
+        f"exec(u(base64.b16decode('{gzip.compress(t.encode()).hex().upper()}')))\n"
+    ),
+    "reversed, inflated without a head": lambda t: (
+        f"import zlib, codecs\nP = {zlib.compress(t.encode()).hex()[::-1].encode()!r}\n"
+        "exec(zlib.decompress(codecs.decode(P[::-1], 'hex')[2:-4], -zlib.MAX_WBITS))\n"
+    ),
+    "alone, by an object": lambda t: (
+        "import lzma, base64\n"
+        f"exec(lzma.LZMADecompressor(format=lzma.FORMAT_ALONE).decompress(base64.b85decode("
+        f"'{b85(lzma.compress(t.encode(), format=lzma.FORMAT_ALONE))}')))\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_honest_text_goes_to_a_person_and_nothing_more(way: str) -> None:
+    report = review(WAYS[way](BASELINE), isolated=False)
+    assert summary(report) == {SHELL}
+    assert report.verdict == "review"
+    assert report.packed
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_inner_text_is_judged_with_its_own_lines(way: str) -> None:
+    plain = review(KNOBS, isolated=False)
+    report = review(WAYS[way](KNOBS), isolated=False)
+    assert report.verdict == "reject"
+    places = [(f.rule, f.line, f.column, f.message) for f in report.findings if f.view == "unpacked"]
+    assert places == [(f.rule, f.line, f.column, f.message) for f in plain.findings]
+    assert report.knobs == plain.knobs
+
+
+def test_shells_in_shells_are_opened_up_to_a_limit() -> None:
+    text = KNOBS
+    for _ in range(4):
+        text = typical(text)
+    assert ("K101", "unpacked", "reject") in summary(review(text, isolated=False))
+    found = summary(review(typical(text), isolated=False))
+    assert found == {
+        SHELL,
+        ("O601", "unpacked", "review"),
+        ("S401", "unpacked", "reject"),
+    }
+
+
+def test_the_limited_process_opens_them_as_well() -> None:
+    assert review(typical(KNOBS)) == review(typical(KNOBS), isolated=False)
+
+
+@pytest.mark.parametrize(
+    ("inner", "code", "line"),
+    [
+        ("x = 1\ny = '\0'\n", "G005", 2),
+        ("# coding: unicode_escape\nx = 1\n", "G004", 1),
+        ("x = " + "(" * 300 + ")" * 300 + "\n", "G009", 1),
+        ("x = 1\ndef f(:\n", "G011", 2),
+        ("", "G002", 1),
+        ("x = 1\n" * 60_000, "G001", 1),
+    ],
+)
+def test_the_gate_judges_the_inner_text(inner: str, code: str, line: int) -> None:
+    report = review(typical(inner), isolated=False)
+    assert report.verdict == "reject"
+    assert [(f.rule, f.line) for f in report.findings if f.view == "unpacked"] == [(code, line)]
+
+
+GIGABYTE = zlib.compress(b"\0" * (1 << 24), 9)
+LARGE = f"import base64, zlib\nexec(zlib.decompress(base64.b85decode('{b85(GIGABYTE)}')))\n"
+UNREADABLE = {
+    "a bomb": (LARGE, "more than 4,194,304 bytes"),
+    "a bomb in bz2": (
+        f"import base64, bz2\nexec(bz2.decompress(base64.b85decode('{b85(bz2.compress(bytes(1 << 24)))}')))\n",
+        "more than 4,194,304 bytes",
+    ),
+    "a sum that doubles": ("s = 'x'\n" + "s += s\n" * 60 + "exec(bytes.fromhex(s))\n", ""),
+    "a dictionary for gigabytes": (
+        typical("x = 1\n").replace("L.FILTER_LZMA2}", 'L.FILTER_LZMA2,"dict_size":1500000000}'),
+        "dictionary of more than 64 MiB",
+    ),
+    "half a payload": (
+        f"import base64, zlib\nexec(zlib.decompress(base64.b85decode('{b85(zlib.compress(b'x = 1')[:-6])}')))\n",
+        "ends too early",
+    ),
+    "no payload at all": ("import base64, zlib\nexec(zlib.decompress(base64.b64decode('abc')))\n", "cannot be decoded"),
+    "filters that are none": (typical("x = 1\n").replace('{"id":L.FILTER_LZMA2}', "3"), "cannot be decoded"),
+}
+
+
+@pytest.mark.parametrize("what", UNREADABLE)
+def test_what_cannot_be_unpacked_is_refused_in_one_sentence(what: str) -> None:
+    text, words = UNREADABLE[what]
+    report = review(text, isolated=False)
+    (finding,) = (f for f in report.findings if f.rule == "S401")
+    assert (finding.severity, finding.view) == ("reject", "source")
+    assert words in finding.message
+    assert "O601" not in {f.rule for f in report.findings}
+
+
+# Each of these makes the interpreter run another text than the one that a decoder here would give.
+OTHERWISE = (
+    "zlib.decompress = lambda data: b'y = 2'\nexec(GOOD)\n",
+    "exec = print\nexec(GOOD)\n",
+    "class zlib:\n    decompress = print\nexec(GOOD)\n",
+    "def f(x: exec('y = 2')):\n    return x\nexec(f(GOOD))\n",
+    "x: exec('y = 2') = 1\nexec(GOOD)\n",
+    "@exec\ndef f(x):\n    return x\nexec(GOOD)\n",
+    "def f(x=exec('y = 2')):\n    return x\nexec(f(GOOD))\n",
+    "for base64 in [1]:\n    pass\nexec(GOOD)\n",
+    "import other as base64\nexec(GOOD)\n",
+    "from zlib import *\nexec(GOOD)\n",
+    "__name__ = '__main__'\nexec(GOOD)\n",
+    "exec(GOOD, {'__name__': '__main__'})\n",
+    "exec(compile(GOOD, 'a', 'eval'))\n",
+    "exec(compile(GOOD, 'a', 'exec', 0x1000000))\n",
+    "exec(GOOD)\nprint(1)\n",
+    "if True:\n    exec(GOOD)\n",
+    "exec(GOOD); exec(GOOD)\n",
+    "exec((zlib := base64) and GOOD)\n",
+    "x = 'a'\ndef g():\n    return x\ndef f(x):\n    return g()\nexec(GOOD[:0] + bytes(f(GOOD)))\n",
+)
+
+
+@pytest.mark.parametrize("shell", OTHERWISE)
+def test_a_shell_that_does_anything_else_is_not_believed(shell: str) -> None:
+    payload = f"zlib.decompress(base64.b85decode('{b85(zlib.compress(BASELINE.encode()))}'))"
+    report = review(f"import base64, zlib\n{shell.replace('GOOD', payload)}", isolated=False)
+    assert "O601" not in {f.rule for f in report.findings}
+    assert ("S401", "source", "reject") in summary(report) or "exec = print" in shell
+
+
+def test_names_of_the_shell_mean_the_same_inside() -> None:
+    text = "import os\nK = KEY\nL.b\nos.environ.get(K)\n"
+    shell = f"import base64\nKEY = 'L' + 'R'\nP = {base64.b64encode(text.encode())!r}\nexec(base64.b64decode(P))\n"
+    (finding,) = (f for f in review(shell, isolated=False).findings if f.rule == "K101")
+    assert "`LR`" in finding.message
+    hidden = "exec(z.decompress(b.b64decode(b'abc')))\n"
+    shell = f"import base64 as b, zlib as z\nexec(b.b64decode({base64.b64encode(hidden.encode())!r}))\n"
+    (finding,) = (f for f in review(shell, isolated=False).findings if f.rule == "S401")
+    assert (finding.view, finding.severity) == ("unpacked", "reject")
+    assert "packed" in finding.message
+
+
+def test_a_policy_decides_about_the_shell_and_never_about_what_is_in_it() -> None:
+    def verdict(text: str, severity: str) -> str:
+        return review(typical(text), Policy.from_mapping({"rules": {"O601": severity}}), isolated=False).verdict
+
+    assert verdict(BASELINE, "off") == "accept"
+    assert verdict(BASELINE, "reject") == "reject"
+    assert verdict(KNOBS, "off") == "reject"
+
+
+def test_the_largest_script_of_a_policy_is_unpacked_in_moments() -> None:
+    filler = "".join(f"# {i // 2:06d}\n" for i in range(24_000))
+    assert len(filler) > 215_000
+    assert summary(review(typical(BASELINE + filler))) == {SHELL}

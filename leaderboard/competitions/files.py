@@ -55,8 +55,9 @@ def publish(path: Path) -> services.Published:
     if problems := file.conflicts():
         raise source.error(*problems)
     policy = _policy(source, file)
+    file = _with_baselines(source, file)
     try:
-        kit_sha256 = kits.store(_kit_folder(path, file.kit.path))
+        kit_sha256 = kits.store(_beside(path, file.kit.path))
     except kits.KitError as error:
         raise source.error((("kit", "path"), str(error))) from None
     try:
@@ -143,7 +144,27 @@ def _policy(source: Source, file: CompetitionFile) -> dict[str, Any]:
         raise source.error((("policy", *above, word), sentence)) from None
 
 
-def _kit_folder(path: Path, name: str) -> Path:
-    """Return the kit's folder: beside the file, else in the project."""
+def _with_baselines(source: Source, file: CompetitionFile) -> CompetitionFile:
+    """Return the file with the hash of every phase's baseline script."""
+    phases, problems = list(file.phases), []
+    for index, phase in enumerate(phases):
+        key: Key = ("phases", index, "probes")
+        if phase.probes.baseline_sha256:
+            problems.append(((*key, "baseline_sha256"), "it is computed; name the script as `baseline`"))
+        elif name := phase.probes.baseline:
+            try:
+                text = _beside(source.path, name).read_bytes()
+            except OSError as error:
+                problems.append(((*key, "baseline"), f"{name!r} cannot be read: {error.strerror}"))
+                continue
+            probes = phase.probes.model_copy(update={"baseline_sha256": sha256(text).hexdigest()})
+            phases[index] = phase.model_copy(update={"probes": probes})
+    if problems:
+        raise source.error(*problems)
+    return file.model_copy(update={"phases": tuple(phases)})
+
+
+def _beside(path: Path, name: str) -> Path:
+    """Return what a competition file names: beside the file, else in the project."""
     beside = path.resolve().parent / name
-    return beside if beside.is_dir() else PROJECT / name
+    return beside if beside.exists() else PROJECT / name

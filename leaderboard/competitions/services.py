@@ -95,11 +95,26 @@ def _refused(
         if phase := used.pop(table.slug, None):
             old, new = phase.rules.model_dump(mode="json"), table.spec()
             for name in FIXED:
-                if old[name] != new[name]:
+                if _fixed_part(old, name) != _fixed_part(new, name):
                     sentence = f"phase {table.slug!r} has submissions already, so this cannot change; open a new phase"
                     problems.append((("phases", index, *_first_difference(name, old[name], new[name])), sentence))
     problems += [(("phases",), f"phase {slug!r} has submissions, so it cannot be removed") for slug in used]
-    return problems
+    return problems + _refused_after_release(file, before)
+
+
+def _refused_after_release(file: CompetitionFile, before: dict[str, Phase]) -> list[tuple[Key, str]]:
+    """Return what would open a phase again whose private scores are known."""
+    return [
+        (("phases", index, "closes"), f"phase {table.slug!r} is released, so it stays closed")
+        for index, table in enumerate(file.phases)
+        if (phase := before.get(table.slug)) and phase.released_at and table.closes > phase.released_at
+    ]
+
+
+def _fixed_part(spec: dict[str, Any], name: str) -> Any:
+    """Return what of a phase's key all its runs share; where probes are asked moves no published score on average."""
+    value = spec[name]
+    return {key: value[key] for key in ("strict_per_row", "repeats")} if name == "probes" else value
 
 
 def _first_difference(name: str, old: Any, new: Any) -> Key:

@@ -58,14 +58,16 @@ class Evaluation(Table):
 
 
 class Probes(Table):
-    """Probe power: strict positions asked per row, and the share of rows asked a second time.
+    """Probe power: strict positions asked per row (below 1: of that share of rows), and the share of rows repeated.
 
-    Nothing in this version asks them: probes are drawn by the scorer's second model server, which is not part of it.
-    The keys belong to the format of the file and are fixed with the first submission like all that runs share.
+    `baseline` names the script whose losses say where strict positions are worth asking, `baseline_sha256` its bytes as
+    they were when the file was loaded; without one, positions are drawn evenly.
     """
 
-    strict_per_row: int = Field(default=1, ge=0)
+    strict_per_row: float = Field(default=1, ge=0, le=64)
     repeats: float = Field(default=0.05, ge=0, le=1)
+    baseline: str = ""
+    baseline_sha256: str = ""
 
 
 class Quota(Table):

@@ -2,7 +2,7 @@
 
 import unicodedata
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from leaderboard.runs.models import Attempt
 from scoring import outcomes
@@ -26,11 +26,7 @@ def ending_of(attempt: Attempt) -> Ending:
     """
     code = attempt.cause or "lost"
     outcome = outcomes.OUTCOMES.get(code) or outcomes.of("host_fault")
-    if (
-        code == outcomes.OK
-        and attempt.kind == Attempt.Kind.SCORE
-        and not 0 < attempt.receipt.body["score"]["bpb"] <= 64
-    ):
+    if code == outcomes.OK and attempt.kind == Attempt.Kind.SCORE and not _in_range(attempt.receipt.body["score"]):
         return Ending("script", "bad_metric", outcomes.of("bad_metric").sentence)
     if code == outcomes.OK:
         return Ending("good", code, outcome.sentence)
@@ -38,6 +34,11 @@ def ending_of(attempt: Attempt) -> Ending:
         return Ending("script", code, _with_detail(outcome.sentence, attempt.detail))
     told = attempt.detail if code == "contention" else ""  # other details may name what is the host's own
     return Ending("platform", code, _with_detail(outcome.sentence, told))
+
+
+def _in_range(score: dict[str, Any]) -> bool:
+    """Return whether what was scored, and what is published of it, can be a score."""
+    return all(0 < score[key] <= 64 for key in ("bpb", "published_bpb") if key in score)
 
 
 def _with_detail(sentence: str, detail: str) -> str:

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from leaderboard.core.outbox import send
-from leaderboard.pipeline import steps, tasks
+from leaderboard.pipeline import private, steps, tasks
 from leaderboard.runs import leases
 from leaderboard.runs import services as of_host
 from leaderboard.runs import transitions as of_run
@@ -33,7 +33,7 @@ OFFER_SLOWEST = timedelta(minutes=5)
 @tasks.task("pipeline.reap")
 def reap() -> None:
     """Make one round over everything that waits."""
-    for round_of in (take_back_leases, look_at_submissions, offer_again, tidy_ended):
+    for round_of in (take_back_leases, look_at_submissions, look_at_closed_phases, offer_again, tidy_ended):
         with apart(round_of.__name__):
             round_of()
 
@@ -58,11 +58,13 @@ def take_back_leases() -> None:
 
 
 def _take_back(attempt: Attempt, now: datetime) -> None:
-    longest = timedelta(seconds=longest_seconds(attempt.run.submission.phase.rules, attempt.kind))
+    longest = timedelta(seconds=longest_seconds(attempt))
     late = attempt.lease_until is None or attempt.lease_until <= now
     if not late and (attempt.leased_at is None or attempt.leased_at + longest > now):
         return
-    if State(attempt.run.submission.state) in FINAL:
+    if attempt.hidden:
+        of_run.lose(attempt, cause="lost", unless_renewed=late)
+    elif State(attempt.run.submission.state) in FINAL:
         of_run.cancel_attempts(attempt.run.submission_id)
         steps.tidy(attempt.run.submission_id)
     elif of_run.lose(attempt, cause="lost", unless_renewed=late):
@@ -101,6 +103,14 @@ def drive(submission: Submission) -> None:
         tasks.publish(submission.pk)
 
 
+def look_at_closed_phases() -> None:
+    """Have the private shard scored of phases that have closed, and whatever else their release waits for."""
+    now = timezone.now()
+    for phase in private.due(now):
+        with apart(phase):
+            private.look_at(phase, now)
+
+
 def offer_again() -> None:
     """Send the message of waiting attempts again while agents of their hardware are idle.
 
@@ -129,8 +139,10 @@ def offer_again() -> None:
 def tidy_ended() -> None:
     """Cancel what still waits of submissions that are over, unless a host is yet to hear of the end."""
     over = Q(submission__state__in=FINAL)
-    waiting = Q(attempts__state=Attempt.State.WAITING)
-    ended = Run.objects.filter(over, waiting | Q(state__in=LIVING_RUN)).exclude(attempts__state=Attempt.State.LEASED)
+    public = Attempt.objects.filter(run=OuterRef("pk"), hidden=False)
+    waiting = Exists(public.filter(state=Attempt.State.WAITING))
+    ended = Run.objects.filter(over, waiting | Q(state__in=LIVING_RUN))
+    ended = ended.exclude(Exists(public.filter(state=Attempt.State.LEASED)))
     for submission_id in sorted(set(ended.values_list("submission_id", flat=True))):
         with apart(f"submission {submission_id}"):
             steps.tidy(submission_id)

@@ -33,10 +33,13 @@ def ended(attempt_id: int) -> Attempt | None:
     attempt = find(attempt_id)
     if attempt is None or attempt.state not in (Attempt.State.FINISHED, Attempt.State.LOST):
         return None
+    if attempt.hidden:
+        return attempt
     if State(attempt.run.submission.state) in FINAL:
         tidy(attempt.run.submission_id)
         return None
-    if attempt.run.attempts.filter(kind=attempt.kind, shard=attempt.shard, number__gt=attempt.number).exists():
+    same = attempt.run.attempts.filter(kind=attempt.kind, shard=attempt.shard, hidden=False)
+    if same.filter(number__gt=attempt.number).exists():
         return None
     return attempt
 
@@ -94,7 +97,8 @@ def repeat(attempt: Attempt, ending: Ending) -> None:
 def tidy(submission_id: int) -> None:
     """Cancel what waits of a submission that is over; a leased attempt hears of it at its next sign of life."""
     of_run.cancel_attempts(submission_id, only_waiting=True)
-    busy = Attempt.objects.filter(run__submission_id=submission_id, state=Attempt.State.LEASED).exists()
+    leased = Attempt.objects.filter(run__submission_id=submission_id, hidden=False, state=Attempt.State.LEASED)
+    busy = leased.exists()
     if not busy:
         of_run.cancel_runs(submission_id)
 

@@ -17,11 +17,12 @@ import reviewer
 from leaderboard.celery import app
 from leaderboard.competitions.seeds import seed_for
 from leaderboard.core.outbox import send_after_commit
-from leaderboard.pipeline import reports, steps
+from leaderboard.pipeline import private, reports, steps
 from leaderboard.pipeline.endings import ending_of
 from leaderboard.runs import transitions as of_run
 from leaderboard.runs.jobs import job_for
 from leaderboard.runs.models import Attempt, Run, Score
+from leaderboard.runs.numbers import keep_reference, score_fields
 from leaderboard.submissions import transitions
 from leaderboard.submissions.models import FINAL, Report, State, Submission
 
@@ -102,6 +103,9 @@ def settle(attempt_id: int) -> None:
     attempt = steps.ended(attempt_id)
     if attempt is None:
         return
+    if attempt.hidden:
+        private.settle(attempt)
+        return
     ending = ending_of(attempt)
     if ending.whose == "script":
         steps.fail(attempt, ending)
@@ -123,9 +127,8 @@ def collect(attempt: Attempt) -> None:
 
 def score(attempt: Attempt) -> None:
     """Write the one Score of a run and shard."""
-    numbers = attempt.receipt.body["score"]
-    fields = ("total_nats", "num_bytes", "num_tokens", "bpb")
-    of_run.record_score(attempt.run, attempt, {field: numbers[field] for field in fields})
+    of_run.record_score(attempt.run, attempt, score_fields(attempt.receipt.body))
+    keep_reference(attempt)
     publish(attempt.run.submission_id)
 
 
@@ -139,7 +142,7 @@ def publish(submission_id: int) -> None:
     if not runs or any(run.state != Run.State.SCORED for run in runs):
         return
     found = Score.objects.filter(run__submission=submission, shard=PUBLIC).order_by("run__index")
-    values = list(found.values_list("bpb", flat=True))
+    values = list(found.values_list("published_bpb", flat=True))
     if len(values) != len(runs) or not all(math.isfinite(bpb) and 0 < bpb <= 64 for bpb in values):
         log.error("submission %s has scored runs without a score each", submission_id)
         return
@@ -155,7 +158,7 @@ def rerun(submission_id: int) -> None:
     submission = steps.load(submission_id)
     if submission is None or State(submission.state) in FINAL:
         return
-    attempts = Attempt.objects.filter(run__submission=submission)
+    attempts = Attempt.objects.filter(run__submission=submission, hidden=False)
     for attempt in attempts.filter(state__in=(Attempt.State.FINISHED, Attempt.State.LOST)):
         settle(attempt.pk)
     for attempt in attempts.filter(state=Attempt.State.WAITING, sent_at=None):

@@ -4,11 +4,13 @@ from typing import Any
 
 from leaderboard.competitions.models import Phase
 from leaderboard.competitions.spec import PhaseSpec
-from leaderboard.runs.models import Attempt
+from leaderboard.runs.models import Attempt, Reference
 from leaderboard.submissions.models import Submission
-from scoring.job import Job
+from scoring.job import Job, Probes
 
 MEGABYTE = 2**20
+PUBLIC, PRIVATE = "public", "private"
+AGAIN_POWER = 10  # of entries inside the cut, before the release
 
 
 def job_for(attempt: Attempt) -> dict[str, Any]:
@@ -34,17 +36,42 @@ def job_for(attempt: Attempt) -> dict[str, Any]:
             "kit_sha256": submission.kit.sha256,
             "shards": _shards(submission, attempt.shard),
             "checkpoint_sha256": run.checkpoint_sha256 if attempt.kind == Attempt.Kind.SCORE else None,
+            "probes": probes_of(attempt) if attempt.kind == Attempt.Kind.SCORE else None,
         }
     )
     return job.model_dump(mode="json", by_alias=True)
 
 
-def longest_seconds(rules: PhaseSpec, kind: str) -> float:
+def longest_seconds(attempt: Attempt) -> float:
     """Return after how many seconds an attempt is overdue, however lively its host: a bound far above honest ends."""
-    budget = rules.budget
-    if kind == Attempt.Kind.SCORE:
-        return 2 * budget.eval_timeout_seconds + 300
+    budget = attempt.run.submission.phase.rules.budget
+    if attempt.kind == Attempt.Kind.SCORE:
+        passes = Probes.model_validate(probes_of(attempt)).passes
+        return 2 * (1 + passes) * budget.eval_timeout_seconds + 300
     return budget.startup_cap_seconds + budget.seconds + 300
+
+
+def probes_of(attempt: Attempt) -> dict[str, Any]:
+    """Return how a scoring attempt is probed: how often, and by the losses of which reference.
+
+    The phase's own baseline makes the reference of a shard that has none yet.
+    """
+    submission = attempt.run.submission
+    asked = submission.phase.rules.probes
+    reference = Reference.objects.filter(phase=submission.phase_id, shard=attempt.shard).first()
+    baseline = asked.baseline_sha256 and submission.script_sha256 == asked.baseline_sha256
+    return {
+        "strict_per_row": asked.strict_per_row,
+        "repeats": asked.repeats,
+        "power": power_of(attempt),
+        "reference_sha256": reference.sha256 if reference else None,
+        "make_reference": bool(baseline and reference is None),
+    }
+
+
+def power_of(attempt: Attempt) -> int:
+    """Return by what the phase's probes are multiplied: what is scored a second time is there to be probed harder."""
+    return AGAIN_POWER if attempt.hidden and attempt.shard == PUBLIC else 1
 
 
 def _clock(rules: PhaseSpec) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def claim(*, agent: Agent, attempt_id: int, public_key: str, host: dict[str, Any
         raise _no(f"This attempt is for hardware {rules.hardware}, and this agent serves {agent.hardware}.")
     if isolation not in LEVELS or LEVELS.index(isolation) < LEVELS.index(rules.isolation):
         raise _no(f"This phase needs isolation {rules.isolation}, and this host offers {isolation[:20]!r}.")
-    if State(attempt.run.submission.state) not in AT_WORK:
+    if not wanted(attempt):
         raise _no("The submission is not waiting for a host.")
     try:
         job = job_for(attempt)
@@ -70,10 +70,23 @@ def claim(*, agent: Agent, attempt_id: int, public_key: str, host: dict[str, Any
     with transaction.atomic():
         if attempt.kind == Attempt.Kind.TRAIN:
             of_submission.start(attempt.run.submission)
-        fresh = transitions.lease(attempt, agent=agent, until=until, **fields)
-        if not fresh and not _again(attempt, agent, until, fields):
-            raise _no("The attempt is taken or over.")
+        if not transitions.lease(attempt, agent=agent, until=until, **fields):
+            if not _again(attempt, agent, until, fields):
+                raise _no("The attempt is taken or over.")
+            job = Attempt.objects.values_list("job", flat=True).get(pk=attempt.pk)  # as it was first asked
     return Lease(capability, until, job)
+
+
+def wanted(attempt: Attempt) -> bool:
+    """Return whether somebody waits for what an attempt brings.
+
+    A hidden one is for the release of a phase that has closed, and for what is ranked there.
+    """
+    submission = attempt.run.submission
+    if attempt.hidden:
+        phase = submission.phase
+        return submission.state == State.RANKED and phase.released_at is None and phase.state() == "closed"
+    return State(submission.state) in AT_WORK
 
 
 def holder(attempt_id: int, capability: str) -> Attempt:

@@ -46,7 +46,12 @@ class Run(models.Model):
 
 
 class Attempt(models.Model):
-    """One try at training a run, or at scoring its checkpoint on one shard, under one lease."""
+    """One try at training a run, or at scoring its checkpoint on one shard, under one lease.
+
+    A hidden one is made after the phase has closed: on the private shard, or on the public one to probe again at a
+    higher power. It moves no state, has no Event and no ledger entry, and until the release nobody but organizers
+    may learn that it exists; its numbers count apart.
+    """
 
     class Kind(models.TextChoices):
         TRAIN = "train"
@@ -61,8 +66,9 @@ class Attempt(models.Model):
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="attempts")
     kind = models.CharField(max_length=5, choices=Kind.choices)
-    shard = models.CharField(max_length=10, blank=True)  # "public" for kind=score
-    number = models.PositiveIntegerField()  # 1, 2, 3 within run, kind and shard
+    shard = models.CharField(max_length=10, blank=True)  # "public" or "private" for kind=score
+    hidden = models.BooleanField(default=False)
+    number = models.PositiveIntegerField()  # 1, 2, 3 within run, kind, shard and hidden or not
     state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
     agent = models.ForeignKey(Agent, models.SET_NULL, null=True)
     capability_digest = models.CharField(max_length=64, blank=True)
@@ -80,10 +86,11 @@ class Attempt(models.Model):
     class Meta:
         ordering = ("id",)
         constraints = (
-            models.UniqueConstraint("run", "kind", "shard", "number", name="attempt_number_once"),
+            models.UniqueConstraint("run", "kind", "shard", "hidden", "number", name="attempt_number_once"),
             models.UniqueConstraint(
-                "run", "kind", "shard", name="one_live_attempt", condition=Q(state__in=["waiting", "leased"])
+                "run", "kind", "shard", "hidden", name="one_live_attempt", condition=Q(state__in=["waiting", "leased"])
             ),
+            models.CheckConstraint(name="private_is_hidden", condition=~Q(shard="private") | Q(hidden=True)),
         )
         indexes = (models.Index(fields=("state", "lease_until")),)
 
@@ -109,7 +116,11 @@ class Receipt(models.Model):
 
 
 class Score(models.Model):
-    """Nats, bytes and bits per byte of one run on one shard; written once."""
+    """Nats, bytes and bits per byte of one run on one shard; written once.
+
+    `bpb` is what was scored; boards rank `published_bpb`, which adds what probes say that looking ahead gained.
+    `power` and `drawn_evenly` say how the probes were asked; both None where there were none.
+    """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="scores")
     shard = models.CharField(max_length=10)
@@ -118,10 +129,51 @@ class Score(models.Model):
     num_bytes = models.PositiveBigIntegerField()
     num_tokens = models.PositiveBigIntegerField()
     bpb = models.FloatField()
+    published_bpb = models.FloatField()
+    correction = models.FloatField(null=True)
+    correction_se = models.FloatField(null=True)
+    power = models.PositiveIntegerField(null=True)
+    drawn_evenly = models.BooleanField(null=True)
 
     class Meta:
         constraints = (
             models.UniqueConstraint("run", "shard", name="one_score_per_run_and_shard"),
             models.CheckConstraint(name="bpb_in_range", condition=Q(bpb__gt=0) & Q(bpb__lte=64)),
+            models.CheckConstraint(
+                name="published_in_range", condition=Q(published_bpb__gt=0) & Q(published_bpb__lte=64)
+            ),
             models.CheckConstraint(name="bytes_positive", condition=Q(num_bytes__gt=0)),
         )
+
+
+class Reference(models.Model):
+    """The per-token losses of a phase's own baseline on one shard, by which probes are drawn; a host keeps the file."""
+
+    phase = models.ForeignKey("competitions.Phase", models.CASCADE, related_name="references")
+    shard = models.CharField(max_length=10)
+    sha256 = models.CharField(max_length=64)  # of the encrypted file
+    attempt = models.OneToOneField(Attempt, models.PROTECT, related_name="+")
+
+    class Meta:
+        constraints = (models.UniqueConstraint("phase", "shard", name="one_reference_per_phase_and_shard"),)
+
+
+class HiddenResult(models.Model):
+    """What a run's hidden attempts on one shard came to, good or the script's own failure; written once.
+
+    On the private shard `commitment` = SHA-256 of the canonical `value` with its salt goes to the ledger at `entry`,
+    and value and salt follow at the release.
+    """
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="hidden_results")
+    shard = models.CharField(max_length=10)
+    attempt = models.OneToOneField(Attempt, models.PROTECT, related_name="hidden_result")
+    code = models.CharField(max_length=40)  # outcome code; "ok" or whatever the script's end was
+    at = models.DateTimeField(auto_now_add=True)
+    value = models.JSONField(default=dict)
+    salt = models.CharField(max_length=64, blank=True)
+    commitment = models.CharField(max_length=64, blank=True)
+    entry = models.PositiveBigIntegerField(null=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint("run", "shard", name="one_hidden_result_per_run_and_shard"),)

@@ -6,6 +6,7 @@ from django.db.models import QuerySet
 
 from leaderboard.core.storage import read_log
 from leaderboard.runs.models import Attempt, Receipt, Run
+from leaderboard.runs.probes import BREACH, KINDS
 from leaderboard.submissions.models import Event, Submission
 from leaderboard.submissions.queries import is_over
 from leaderboard.submissions.visibility import Access
@@ -37,12 +38,9 @@ def attempts_shown(submission: Submission, access: Access) -> QuerySet[Attempt]:
 
     Of the private shard there is nothing before the release, not even that it was scored.
     """
-    shards = ("", "public", "private") if submission.phase.released_at else ("", "public")
-    begun = (
-        Attempt.objects.filter(run__submission=submission, shard__in=shards)
-        if access.receipt
-        else Attempt.objects.none()
-    )
+    begun = Attempt.objects.filter(run__submission=submission) if access.receipt else Attempt.objects.none()
+    if submission.phase.released_at is None:
+        begun = begun.filter(hidden=False)
     return begun.exclude(leased_at=None).select_related("run", "agent").order_by("pk")
 
 
@@ -75,6 +73,32 @@ def receipts_json(submission: Submission, access: Access) -> list[dict[str, Any]
             "public_key": row.attempt.public_key,
         }
         for row in rows.select_related("attempt__run").order_by("attempt")
+    ]
+
+
+def probes_json(submission: Submission, access: Access) -> list[dict[str, Any]]:
+    """Return how each run was probed on the public shard, for its team: power, how much was asked, and the verdict.
+
+    Places, sizes and probabilities are evidence, and with nats they could carry out what the shard holds.
+    """
+    if not access.inside:
+        return []
+    scored = Receipt.objects.filter(
+        attempt__run__submission=submission,
+        attempt__kind=Attempt.Kind.SCORE,
+        attempt__hidden=False,
+        attempt__cause__in=("ok", BREACH),
+    )
+    return [
+        {
+            "run": row.attempt.run.index,
+            "power": probes["power"],
+            "drawn": "by reference" if probes["reference_sha256"] else "evenly",
+            "asked": {kind: probes[kind]["asked"] for kind in KINDS},
+            "verdict": "breach" if row.attempt.cause == BREACH else "clean",
+        }
+        for row in scored.select_related("attempt__run").order_by("attempt")
+        if (probes := row.body.get("probes"))
     ]
 
 

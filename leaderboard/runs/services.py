@@ -55,6 +55,8 @@ def report(attempt: Attempt, events: list[HostEvent]) -> bool:
             Run.objects.filter(pk=attempt.run_id, state=Run.State.RUNNING).update(**facts)
         if facts or sample:
             _show_progress(attempt, {**facts, **({"attempt": attempt.number, **sample} if sample else {})})
+    if attempt.hidden:
+        return not leases.wanted(attempt)
     return State(attempt.run.submission.state) in FINAL
 
 

@@ -6,7 +6,7 @@
 
 With the UPDATE go one Event of the submission and one ledger entry, in one transaction. The submission's row is locked
 first, so that locks are taken in the same order everywhere: (quota row,) submission row, ledger head. Every verb
-returns whether it won.
+returns whether it won. A hidden attempt goes the same way by itself: its run stays, and nothing is written of it.
 """
 
 import hashlib
@@ -54,16 +54,16 @@ def open_runs(submission: Submission, seeds: list[int]) -> list[Attempt]:
     return attempts
 
 
-def open_attempt(run: Run, kind: Attempt.Kind, shard: str = "", *, after: int) -> Attempt | None:
+def open_attempt(run: Run, kind: Attempt.Kind, shard: str = "", *, after: int, hidden: bool = False) -> Attempt | None:
     """Create the attempt that follows attempt number `after` of its run and kind; None when somebody else did.
 
-    One living attempt per run, kind and shard: the database holds it.
+    One living attempt per run, kind and shard, hidden or not: the database holds it.
     """
     with locked(run.submission_id):
-        of_kind = Attempt.objects.filter(run=run, kind=kind, shard=shard)
+        of_kind = Attempt.objects.filter(run=run, kind=kind, shard=shard, hidden=hidden)
         if of_kind.filter(number__gt=after).exists():
             return None
-        return Attempt.objects.create(run=run, kind=kind, shard=shard, number=after + 1)
+        return Attempt.objects.create(run=run, kind=kind, shard=shard, hidden=hidden, number=after + 1)
 
 
 def lease(attempt: Attempt, *, agent: Agent, until: datetime, **fields: Any) -> bool:
@@ -80,6 +80,8 @@ def lease(attempt: Attempt, *, agent: Agent, until: datetime, **fields: Any) -> 
         )
         if not won:
             return False
+        if attempt.hidden:
+            return True
         fresh = dict.fromkeys(USE) if attempt.kind == Attempt.Kind.TRAIN else {}
         if not Run.objects.filter(pk=attempt.run_id, state=free).update(state=taken, **fresh):
             transaction.set_rollback(True)  # an attempt of a run that is elsewhere by now is not worth a host's time
@@ -103,7 +105,8 @@ def finish(attempt: Attempt, *, body: dict[str, Any], signature: str) -> bool:
         if not won:
             return False
         Receipt.objects.create(attempt=attempt, body=body, signature=signature, sha256=sha256)
-        _record(attempt.run, "attempt.finished", "", attempt, cause=end["code"], receipt_sha256=sha256)
+        if not attempt.hidden:
+            _record(attempt.run, "attempt.finished", "", attempt, cause=end["code"], receipt_sha256=sha256)
     return True
 
 
@@ -120,7 +123,7 @@ def lose(attempt: Attempt, *, cause: str, detail: str = "", unless_renewed: bool
         won = held.update(
             state=Attempt.State.LOST, ended_at=timezone.now(), lease_until=None, cause=cause, detail=detail
         )
-        if won:
+        if won and not attempt.hidden:
             Run.objects.filter(pk=attempt.run_id, state=taken).update(state=free)
             _record(attempt.run, "attempt.lost", sentences.lost(attempt), attempt, cause=cause)
     return bool(won)
@@ -141,12 +144,15 @@ def repeat(run: Run, attempt: Attempt, *, why: str, again: bool) -> bool:
 
 
 def cancel_attempts(submission_id: int, *, only_waiting: bool = False) -> int:
-    """waiting (and, unless `only_waiting`, leased) → cancelled for all attempts of a submission; return how many."""
+    """waiting (and, unless `only_waiting`, leased) → cancelled for a submission's attempts, hidden ones aside.
+
+    Returns how many.
+    """
     states = (Attempt.State.WAITING,) if only_waiting else LIVING_ATTEMPT
     with locked(submission_id) as submission:
         if submission.state not in FINAL:
             return 0  # an organizer has sent it back meanwhile
-        living = Attempt.objects.filter(run__submission_id=submission_id, state__in=states)
+        living = Attempt.objects.filter(run__submission_id=submission_id, hidden=False, state__in=states)
         return living.update(
             state=Attempt.State.CANCELLED, ended_at=timezone.now(), lease_until=None, cause="cancelled"
         )
@@ -195,7 +201,7 @@ def end(run: Run, new: Run.State, attempt: Attempt, *, cause: str) -> bool:
 
 def followed(attempt: Attempt) -> Exists:
     """Return the condition that another attempt has followed: then this one's end decides nothing any more."""
-    same = Attempt.objects.filter(run=attempt.run_id, kind=attempt.kind, shard=attempt.shard)
+    same = Attempt.objects.filter(run=attempt.run_id, kind=attempt.kind, shard=attempt.shard, hidden=attempt.hidden)
     return Exists(same.filter(number__gt=attempt.number))
 
 

@@ -20,10 +20,15 @@ COLUMNS = (
     "sd",
     "compute_used_seconds",
     "compute_granted_seconds",
+    "probe_power",
+    "probes_drawn",
     "note",
     "when",
     "tried",
     "ledger",
+    "public_rank",
+    "shift",
+    "outcome",
 )
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 

@@ -60,5 +60,10 @@ def organizes(user: Viewer, phase: Phase) -> bool:
     return user.is_staff or phase.competition.organizers.filter(pk=user.pk).exists()
 
 
+def sees_private(user: Viewer, phase: Phase) -> bool:
+    """Return whether `user` may see what is known of the private shard: everybody once it is released."""
+    return phase.released_at is not None or organizes(user, phase)
+
+
 def _is_member(user: User, submission: Submission) -> bool:
     return Membership.objects.filter(user=user, team_id=submission.team_id).exists()

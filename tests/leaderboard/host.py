@@ -27,7 +27,8 @@ from scoring import receipt as receipts
 from tests.leaderboard.cast import SCRIPT
 
 CHECKPOINT = "9" * 64
-BYTES = 150_000
+REFERENCE = "7" * 64
+BYTES, ROWS = 150_000, 243
 
 
 def take(queue: str) -> Iterator[tuple[str, list[Any]]]:
@@ -87,8 +88,18 @@ class Work:
     def log(self, offset: int, data: bytes) -> Any:
         return self.call("put", f"log?offset={offset}", data=data, content_type="application/octet-stream")
 
-    def receipt(self, code: str = "ok", detail: str = "", bpb: float = 2.0, **over: Any) -> dict[str, Any]:
-        """Return a receipt of the runner's shape about this job; `over` replaces top-level fields."""
+    def receipt(
+        self,
+        code: str = "ok",
+        detail: str = "",
+        bpb: float = 2.0,
+        correction: tuple[float, float] = (0, 0),
+        **over: Any,
+    ) -> dict[str, Any]:
+        """Return a receipt of the runner's shape about this job; `over` replaces top-level fields.
+
+        `correction` is what looking ahead gained, and its standard error.
+        """
         job = self.job
         body: dict[str, Any] = {
             "schema": 1,
@@ -105,8 +116,11 @@ class Work:
         if job["kind"] == "train":
             body["steps"] = {"count": 40, "median_seconds": 0.01}
             body["checkpoint_sha256"] = CHECKPOINT if code == "ok" else None
-        elif code == "ok":
-            body["score"] = score(bpb)
+        elif code in ("ok", "breach"):
+            body["score"] = score(bpb, *correction) if code == "ok" else None
+            body["probes"] = probes(job["probes"], breached=ROWS if code == "breach" else 0)
+            made = {"sha256": REFERENCE, "target": job["shards"]["target"]}
+            body["reference"] = made if job["probes"]["make_reference"] and code == "ok" else None
         return {**body, **over}
 
     def finish(self, code: str = "ok", *, key: Ed25519PrivateKey | None = None, **facts: Any) -> Any:
@@ -165,14 +179,34 @@ class Host:
         drive()
 
 
-def score(bpb: float) -> dict[str, Any]:
+def score(bpb: float, correction: float = 0.0, error: float = 0.0) -> dict[str, Any]:
     """Return the numbers of a score whose parts agree."""
     nats = bpb * math.log(2) * BYTES
+    scored = nats / (math.log(2) * BYTES)
     return {
         "total_nats": nats,
         "num_bytes": BYTES,
         "num_tokens": 62_000,
-        "bpb": nats / (math.log(2) * BYTES),
-        "rows": 243,
+        "bpb": scored,
+        "rows": ROWS,
         "seconds": 1.5,
+        "correction": correction,
+        "correction_se": error,
+        "published_bpb": scored + max(0.0, correction + 1.64 * error),
+    }
+
+
+def probes(asked: dict[str, Any], *, breached: int = 0) -> dict[str, Any]:
+    """Return the probe table of a job that asked for one, with so many strict positions that differ."""
+    nothing = {"asked": 0, "breached": 0, "compared": 0, "largest": 0.0}
+    strict = {"asked": ROWS, "breached": breached, "compared": 31_000, "largest": 0.5 if breached else 0.0}
+    return {
+        **{key: asked[key] for key in ("power", "strict_per_row", "repeats", "reference_sha256")},
+        "tolerance": 1e-5,
+        "seconds": 1.5,
+        "cost": 1.0,
+        "strict": strict if asked["strict_per_row"] else nothing,
+        "repeat": {"asked": 12, "breached": 0, "compared": 3072, "largest": 0.0} if asked["repeats"] else nothing,
+        "mean_p": 1e-9 if breached else None,
+        "evidence": [{"kind": "strict", "row": 7, "position": 31, "difference": 0.5}] if breached else [],
     }

@@ -10,6 +10,7 @@ from leaderboard.pipeline import reaper, tasks
 from leaderboard.pipeline.reaper import reap
 from leaderboard.runs import transitions as of_run
 from leaderboard.runs.models import Attempt, Receipt, Run, Score
+from leaderboard.runs.numbers import score_fields
 from leaderboard.submissions import transitions
 from leaderboard.submissions.models import Submission
 from leaderboard.submissions.services import withdraw
@@ -120,8 +121,7 @@ def test_a_worker_killed_between_score_and_publish_is_made_up_for():
     host.claim_next().finish()
     lose_messages()
     attempt = Attempt.objects.get(kind="score")
-    numbers = {key: attempt.receipt.body["score"][key] for key in ("total_nats", "num_bytes", "num_tokens", "bpb")}
-    assert of_run.record_score(attempt.run, attempt, numbers)
+    assert of_run.record_score(attempt.run, attempt, score_fields(attempt.receipt.body))
     time_passes()
     reap()
     submission.refresh_from_db()

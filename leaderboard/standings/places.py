@@ -1,0 +1,100 @@
+"""Who stands where: the order of a board, and the version that each team stands with.
+
+A team stands with its best public mean; the private board ranks that same version.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models import (
+    BigIntegerField,
+    CharField,
+    Count,
+    F,
+    FloatField,
+    IntegerField,
+    Max,
+    Min,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Sum,
+    Value,
+    Window,
+)
+from django.db.models.functions import Cast, Concat, Length, RowNumber
+
+from leaderboard.competitions.models import Phase
+from leaderboard.ledger.models import Entry
+from leaderboard.runs.models import Score
+from leaderboard.submissions.models import State, Submission
+
+# Who stands before whom: the exact mean, then fewer source bytes, then who sent it earlier. One tuple for a team's own
+# versions and for all: were a team's best chosen by another order, it would stand with a version that ranks lower.
+ORDER = ("mean_bpb", "source_bytes", "created", "pk")
+_FREEDOM = F("n_scores") - 1
+_SQUARES = Cast(_FREEDOM, FloatField()) * F("sd_bpb") * F("sd_bpb")
+POOL = {"pool_df": Sum(_FREEDOM), "pool_squares": Sum(_SQUARES)}
+_POOL_KINDS = {"pool_df": IntegerField(), "pool_squares": FloatField()}
+
+
+def ranked(phase: Phase) -> QuerySet[Any, Any]:
+    """Return the ranked versions of a phase, with all that ORDER names."""
+    rows = Submission.objects.filter(phase=phase, state=State.RANKED)
+    found: QuerySet[Any, Any] = rows.annotate(source_bytes=Length("script"))
+    return found
+
+
+def standing(phase: Phase) -> QuerySet[Any, Any]:
+    """Return the version that each team stands with, in the board's order."""
+    # The window looks at all versions before the filter drops those that a team does not stand with.
+    place = Window(RowNumber(), partition_by=F("team"), order_by=list(ORDER))
+    best = ranked(phase).annotate(place_in_team=place).filter(place_in_team=1).values("pk")
+    return ranked(phase).filter(pk__in=best).order_by(*ORDER)
+
+
+def with_pool(rows: QuerySet[Any, Any], phase: Phase) -> QuerySet[Any, Any]:
+    """Add the sums of the phase's pooled spread to each row; the database computes them once."""
+    every = ranked(phase).order_by().values("phase")
+    sums = {
+        name: Subquery(every.annotate(total=total).values("total"), output_field=_POOL_KINDS[name])
+        for name, total in POOL.items()
+    }
+    found: QuerySet[Any, Any] = rows.annotate(**sums)
+    return found
+
+
+def before(entry: Mapping[str, Any]) -> Q:
+    """Return the condition that a version stands before this one in ORDER."""
+    earlier, same = Q(), Q()
+    for name in ORDER:
+        earlier |= same & Q(**{f"{name}__lt": entry[name]})
+        same &= Q(**{name: entry[name]})
+    return earlier
+
+
+def shown(rows: QuerySet[Any, Any]) -> QuerySet[Any, Any]:
+    """Return what rows show of ranked versions, as dicts."""
+    sent = Submission.objects.filter(phase=OuterRef("phase"), team=OuterRef("team"))
+    tried = sent.order_by().values("team").annotate(count=Count("pk")).values("count")
+    # A run's seconds are those of the attempt that counts: what was repeated because of us is not the team's use.
+    charged = Submission.objects.filter(pk=OuterRef("pk")).annotate(used=Sum("runs__charged_seconds")).values("used")
+    subject = Concat(Value("submission:"), Cast(OuterRef("pk"), CharField()))
+    entry = Entry.objects.filter(kind="submission.ranked", subject=subject).order_by("-seq").values("seq")
+    scores = Score.objects.filter(run__submission=OuterRef("pk"), shard="public").order_by().values("run__submission")
+    evenly = scores.annotate(any=Max(Cast("drawn_evenly", IntegerField()))).values("any")
+    found: QuerySet[Any, Any] = rows.annotate(
+        used=Subquery(charged, output_field=FloatField()),
+        tried=Subquery(tried, output_field=IntegerField()),
+        ledger=Subquery(entry[:1], output_field=BigIntegerField()),
+        power=Subquery(scores.annotate(least=Min("power")).values("least"), output_field=IntegerField()),
+        evenly=Subquery(evenly, output_field=IntegerField()),
+    ).values(*COLUMNS)
+    return found
+
+
+COLUMNS = (
+    *("pk", "team__name", "version", "mean_bpb", "sd_bpb", "n_scores", "note", "ranked_at", "used", "tried", "ledger"),
+    *("power", "evenly", "source_bytes", "created"),
+)

@@ -12,8 +12,10 @@ from reviewer.report import Severity
 # code -> (name, default severity). The rules repeat neither: a test holds both sides together.
 CATALOGUE: dict[str, tuple[str, Severity]] = {
     "K101": ("env-read", "reject"),
+    "K102": ("cli-flag", "review"),
     "E201": ("eval-fork", "reject"),
     "E204": ("eval-only-logit-transform", "reject"),
+    "E205": ("reads-validation-split", "reject"),
     "D301": ("network", "reject"),
     "S401": ("dynamic-code", "reject"),
     "S402": ("process-spawn", "reject"),

@@ -16,7 +16,7 @@ from reviewer.engine import Tree
 from reviewer.launch import LaunchFacts
 from reviewer.policy import Policy
 from reviewer.unwrap import Unpacked, unpack
-from reviewer.values import Values
+from reviewer.values import Values, canonical
 
 if TYPE_CHECKING:
     from reviewer.forks import Fork
@@ -66,6 +66,12 @@ class Script:
     def calling(self, paths: Iterable[str]) -> Iterator[tuple[str, cst.Call]]:
         """Yield each call of one of these paths with the path."""
         return ((path, call) for path in paths for call in self.called.get(path, ()))
+
+    @cached_property
+    def imports(self) -> list[tuple[str, str]]:
+        """Every name that an import binds somewhere, with the dotted path that it stands for."""
+        every = self.scopes.everything()
+        return [(name, canonical(b.path)) for name, bindings in every for b in bindings if b.kind == "ref"]
 
     @cached_property
     def called_names(self) -> set[str]:

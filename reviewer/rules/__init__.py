@@ -11,8 +11,10 @@ if TYPE_CHECKING:
 
 PATHS = (
     "reviewer.rules.k101_env_read.EnvRead",
+    "reviewer.rules.k102_cli_flag.CliFlag",
     "reviewer.rules.e201_eval_fork.EvalFork",
     "reviewer.rules.e204_eval_only_logit_transform.EvalOnlyLogitTransform",
+    "reviewer.rules.e205_reads_validation_split.ReadsValidationSplit",
     "reviewer.rules.d301_network.Network",
     "reviewer.rules.s401_dynamic_code.DynamicCode",
     "reviewer.rules.s402_process_spawn.ProcessSpawn",

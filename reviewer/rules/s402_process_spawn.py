@@ -9,9 +9,8 @@ import libcst as cst
 
 from reviewer.fold import UNKNOWN
 from reviewer.rules.base import Found, Rule
-from reviewer.scope import parameters
+from reviewer.rules.helpers import where_given
 from reviewer.script import Script
-from reviewer.values import canonical
 
 _ASKING = frozenset({"nvidia-smi", "neuron-ls"})  # programs that say what devices there are, and do nothing else
 _SHELL = frozenset(";&|$`<>(){}\n\\")
@@ -117,7 +116,8 @@ class ProcessSpawn(Rule):
             yield Found(node, what, _REMEDY)
 
     def _call(self, script: Script, call: cst.Call, path: str) -> Iterator[Found]:
-        for place, command in _commands(script, call):
+        first = next((a.value for a in call.args if a.keyword is None or a.keyword.value in ("args", "cmd")), None)
+        for place, command in where_given(script, call, first):
             if path in _TAKE_A_COMMAND and _only_asks(script, call, path, command):
                 yield Found(place, "A program is asked about the devices here.", "Nothing to do.", "info")
             else:
@@ -139,36 +139,6 @@ def _spawning(path: str) -> str:
     if usual in _TAKE_A_COMMAND:
         return usual
     return usual if usual in _OTHERS or path in _LAUNCHERS else ""
-
-
-def _commands(script: Script, call: cst.Call) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression | None]]:
-    """Yield what a call starts, with its place; a helper that hands its argument on is followed to its calls."""
-    first = next((a.value for a in call.args if a.keyword is None or a.keyword.value in ("args", "cmd")), None)
-    helper = script.scopes.function_of(call)
-    if isinstance(first, cst.Name) and isinstance(helper, cst.FunctionDef):
-        is_given = any(p.name.value == first.value for p in parameters(helper))
-        sites = script.calls.sites.get(id(helper), ())
-        if is_given and sites and _is_only_called(script, helper):
-            for site, own in sites:
-                script.budget.spend()
-                yield site, script.calls.arguments(helper, site, own).get(first.value)
-            return
-    yield call, first
-
-
-def _is_only_called(script: Script, helper: cst.FunctionDef) -> bool:
-    """Tell whether every mention of a helper is a call, so that all of its calls can be seen."""
-    name = helper.name.value
-    names = [n for n in script.tree.of(cst.Name) if n.value == name and n is not helper.name]
-    for mention in names:
-        script.budget.spend()
-        node: cst.CSTNode = mention
-        above = script.tree.parent(node)
-        if isinstance(above, cst.Attribute) and above.attr is node:
-            node, above = above, script.tree.parent(above)
-        if not (isinstance(above, cst.Call) and above.func is node):
-            return False
-    return True
 
 
 def _only_asks(script: Script, call: cst.Call, path: str, command: cst.BaseExpression | None) -> bool:
@@ -208,11 +178,7 @@ def _on_something(script: Script) -> Iterator[Found]:
 def _handed_on(script: Script) -> Iterator[cst.CSTNode]:
     """Find such functions that are no call's function, but an argument or part of a list."""
     names = {p.rpartition(".")[2] for p in (*_TAKE_A_COMMAND, *_OTHERS)} | _UNMISTAKABLE
-    bound = {
-        name
-        for name, bindings in script.scopes.everything()
-        if any(b.kind == "ref" and _spawning(canonical(b.path)) for b in bindings)
-    }
+    bound = {name for name, path in script.imports if _spawning(path)}
     found: list[cst.CSTNode] = [a for a in script.tree.of(cst.Attribute) if a.attr.value in names]
     found += [n for n in script.tree.of(cst.Name) if n.value in bound] if bound else []
     for node in found:

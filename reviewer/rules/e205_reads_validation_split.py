@@ -1,0 +1,244 @@
+"""E205 reads-validation-split."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import ClassVar
+
+import libcst as cst
+
+from reviewer.fold import UNKNOWN, names_in
+from reviewer.report import Severity
+from reviewer.rules.base import Found, Rule
+from reviewer.rules.helpers import where_given
+from reviewer.scope import parameters
+from reviewer.script import Script
+
+_SPLITS = frozenset([
+    "val", "valid", "validation", "dev", "devel", "test", "eval", "heldout", "held_out", "held-out", "holdout",
+    "public", "private",
+])  # fmt: skip
+_FOLDERS = _SPLITS - {"test", "eval", "public", "private"}
+_NAMES = frozenset({"split", "subset", "partition", "fold", "data_split"})
+# The kit's readers: where their split stands, and what it is when left out.
+_KIT: dict[str, tuple[int, str | None]] = {
+    "prepare.make_dataloader": (3, None),
+    "prepare.evaluate_bpb": (5, "dev"),
+    "prepare._rows": (0, None),
+    "prepare._files": (0, None),
+    "prepare._eval_rows": (0, None),
+    "prepare._dev_file": (99, "dev"),
+    "prepare._eval_public": (99, "dev"),
+}
+_KEYS = frozenset({"dev_file", "dev_files", "val_file", "val_files"})  # of the kit's constants, and of configurations
+_READERS = frozenset([
+    "open", "memmap", "fromfile", "from_file", "load", "glob", "make_dataloader", "load_dataset", "read_bytes",
+    "read_table", "read_parquet", "frombuffer", "read_text", "DataLoader",
+])  # fmt: skip
+_SHOWING = frozenset({"log", "info", "debug", "print", "print0", "update", "add_scalar", "add", "append", "record"})
+
+_WORD = r"(?:val|valid|validation|dev|devel|heldout|held_out|holdout)"
+_DATA = re.compile(
+    rf"(?:^|[/_.\-*]){_WORD}(?:[/_.\-*\d]\S*)?\.(?:bin|npy|npz|parquet|arrow|jsonl|tokens|dat|u16|zst|gz)$"
+)
+_GLOB = re.compile(rf"(?:^|[/_.\-*]){_WORD}[/_.\-]?\*\S*$|(?:^|/)\*[_.\-]?{_WORD}[_.\-*]\S*$")
+_TEXT = re.compile(rf"(?:^|/){_WORD}\.(?:txt|json|csv|pt)$")
+_WRITTEN = re.compile(r"^/dev/|^(?:\./|/work/)?out/|loss|log|best|metric|ckpt|checkpoint|curve")
+
+_REMEDY = "Remove it with its imports; `python prepare.py eval-public` scores the dev shard on your own machine."
+
+
+class ReadsValidationSplit(Rule):
+    """Refuses to read a validation split inside the scored run.
+
+    What it looks for
+        The kit's `make_dataloader`, `evaluate_bpb` and their inner functions with another split than `"train"` (left
+        out, `evaluate_bpb` reads dev); calls of readers with `split="val"`, `"dev"`, `"test"` and the like, through
+        helpers as well; names and globs of such files. `causality_check` asks about the model alone and may stay.
+
+    Why it is refused
+        What is read there can be trained on, or can choose the step, the checkpoint or a scale: then the score says
+        how well a script fits held-out text, not how well it learns. Nobody can tell from a log that the loss was only
+        printed. And it is paid from the budget.
+
+    Do instead
+        Hold back training rows, if the run must know how it is doing. The dev shard is yours at home:
+        `python prepare.py eval-public` scores it with the platform's arithmetic.
+    """
+
+    code = "E205"
+
+    VALID: ClassVar = (
+        "from prepare import make_dataloader\nl = make_dataloader(t, 8, 256, 'train', 'cpu')\n",
+        "from prepare import make_dataloader\nl = make_dataloader(t, 8, 256, split='tr' + 'ain', device='cpu')\n",
+        "import prepare\nprepare.evaluate_bpb(m, t, 8, 256, 'cpu', split='train')\n",
+        "from prepare import causality_check, evaluate_bpb\ncausality_check(m, t, 8, 256, 'cpu')\n",
+        "def log(split, loss):\n    print(split, loss)\nlog('val', 1.0)\nlogger.log(split='val')\n",
+        "import torch\ntorch.save(w, 'out/val_best.pt')\nopen('out/val.txt', 'w')\nopen('/dev/null')\n",
+        "x = s.split('val')\ny = 'eval' in s\nevaluation = 'dev/val/train'.split('/')\n",
+        "print('val_loss: 1.0', f'val:{x}')\ncolumns = ['val', 'dev']\n",
+        "def load(split):\n    return open(f'data/{split}.bin')\nload('train')\n",
+        "import glob\nglob.glob('data/fineweb_train_*.bin')\ninterval = 'interval_*.bin'\n",
+        "from prepare import make_dataloader as m\ndef get(s):\n    return m(t, 8, 256, s, 'cpu')\nget('train')\n",
+        "import os\np = os.path.join('out', 'val')\n",
+    )
+    INVALID: ClassVar = (
+        "from prepare import make_dataloader\nl = make_dataloader(t, 8, 256, 'val', 'cpu')  # !\n",
+        "import prepare as p\nl = p.make_dataloader(t, 8, 256, split='dev', device='cpu')  # !\n",
+        "from prepare import evaluate_bpb as e\nprint(e(m, t, 8, 256, 'cpu'))  # !\n",
+        "from prepare import *\nr = evaluate_bpb(m, t, 8, 256, 'cpu', 'd' + 'ev')  # !\n",
+        "import prepare\nf = getattr(prepare, 'evaluate_' + 'bpb')\nf(m, t, 8, 256, 'cpu')  # !\n",
+        "import prepare\nx = prepare._eval_rows('dev', 256, None)  # !\ny = prepare._dev_file()  # !\n",
+        "import functools as f\nfrom prepare import make_dataloader as m\nf.partial(m, t, 8, 256, 'dev')  # !\n",
+        "from prepare import make_dataloader as m\nfor s in ('train', 'dev'):\n    m(t, 8, 256, s, 'cpu')  # !\n",
+        "from prepare import make_dataloader as m\nm(t, 8, 256, chosen(), 'cpu')  # !\n",
+        (
+            "from prepare import make_dataloader\ndef get(kind):\n    return make_dataloader(t, 8, 256, kind, 'cpu')\n"
+            "a, b = get('train'), get('val')  # !\n"
+        ),
+        (
+            "from prepare import make_dataloader\nkw = {'split': 'val'}  # !\n"
+            "make_dataloader(t, 8, 256, device='cpu', **kw)  # !\n"
+        ),
+        "from prepare import evaluate_bpb\nscores = list(map(evaluate_bpb, ms))  # !\n",
+        "from datasets import load_from_disk as l\nd = l('data', split='validation')  # !\n",
+        "def load(split):\n    return open(f'data/{split}.bin')\nload('val')  # !\nload(split='test')  # !\n",
+        "import glob\nfs = glob.glob('data/fineweb_val_*.bin')  # !\n",
+        "class Args:\n    val_files: str = 'data/fineweb10B/fineweb_val_000000.bin'  # !\n",
+        "import numpy as np\nd = np.memmap(f'{root}/val.bin', mode='r')  # !\n",
+        "import json\nc = json.load(f)\nopen(c['dev_file'])  # !\n",
+        "import os\nfs = os.listdir(os.path.join(root, 'val'))  # !\n",
+        "from pathlib import Path\nfs = (Path(root) / 'dev').iterdir()  # !\n",
+        "text = open('val.txt').read()  # !\nfs = glob('fineweb_v' + 'al_*.bin')  # !\n",
+    )
+
+    def check(self, script: Script) -> Iterator[Found]:
+        yield from _kit_calls(script)
+        yield from _other_calls(script)
+        yield from _texts(script)
+
+
+def _found(node: cst.CSTNode, what: str, at_most: Severity = "reject") -> Found:
+    return Found(node, f"{what}, and a scored run learns from the training split alone.", _REMEDY, at_most)
+
+
+def _kit_calls(script: Script) -> Iterator[Found]:
+    for path, call in script.calling(_KIT):
+        position, default = _KIT[path]
+        yield from _kit_call(script, call, path, list(call.args), position, default)
+    for _, call in script.calling(("functools.partial",)):
+        for path in script.values.paths(call.args[0].value) if call.args else ():
+            if path in _KIT:
+                yield from _kit_call(script, call, path, list(call.args[1:]), *_KIT[path])
+    bound = {name for name, path in script.imports if path in _KIT}
+    mentions: list[cst.CSTNode] = [n for n in script.tree.of(cst.Name) if n.value in bound] if bound else []
+    mentions += [a for a in script.tree.of(cst.Attribute) if f"prepare.{a.attr.value}" in _KIT]
+    for node in mentions:
+        above = script.tree.parent(node)
+        taker = script.tree.parent(above) if isinstance(above, cst.Arg) else None
+        handed_on = isinstance(above, cst.Element | cst.DictElement) or isinstance(taker, cst.Call)
+        if handed_on and not (isinstance(taker, cst.Call) and "functools.partial" in script.path_of(taker)):
+            path = next((p for p in script.values.paths(node) if p in _KIT), "")
+            if path:
+                sure: Severity = "reject" if _KIT[path][1] else "review"
+                yield _found(node, f"`{path}` is handed on, and the split it reads may be any", sure)
+
+
+def _kit_call(
+    script: Script, call: cst.Call, path: str, args: list[cst.Arg], position: int, default: str | None
+) -> Iterator[Found]:
+    positional = [a.value for a in args if a.keyword is None and not a.star]
+    named = next((a.value for a in args if a.keyword is not None and a.keyword.value == "split"), None)
+    split = named if named is not None else positional[position] if position < len(positional) else None
+    if split is None and any(a.star for a in args):
+        yield _found(call, f"Which split `{path}` reads is known only during the run", "review")
+    elif split is None and default is not None:
+        yield _found(call, f"`{path}` reads the {default} split")
+    elif split is not None:
+        for place, given in where_given(script, call, split):
+            words = _constants(script, given)
+            wrong = next((w for w in words if w != "train"), None)
+            if not words:
+                yield _found(place, f"Which split `{path}` reads is known only during the run", "review")
+            elif wrong is not None:
+                yield _found(place, f"`{path}` reads the {wrong} split")
+
+
+def _constants(script: Script, node: cst.BaseExpression | None) -> list[str]:
+    """Return the texts that an expression can be: one, or those of the loop that it is drawn from."""
+    value = script.values.constant(node)
+    if value is UNKNOWN and isinstance(node, cst.Name):
+        bindings = script.scopes.of(node).find(node.value)
+        drawn = len(bindings) == 1 and bindings[0].kind == "drawn"
+        value = script.values.constant(bindings[0].node) if drawn else UNKNOWN
+    if isinstance(value, list):
+        return [v for v in value if isinstance(v, str)]
+    return [value] if isinstance(value, str) else []
+
+
+def _other_calls(script: Script) -> Iterator[Found]:
+    """Find other readers that are told which split to read: foreign ones by keyword, own ones by parameter."""
+    for arg in script.tree.of(cst.Arg):
+        if arg.keyword is not None and arg.keyword.value in _NAMES:
+            call = script.tree.parent(arg)
+            if isinstance(call, cst.Call) and (split := _other_split(script, arg.value)):
+                paths = script.path_of(call)
+                if paths and not any(p in _KIT or p.rpartition(".")[2] in _SHOWING for p in paths):
+                    yield _found(call, f"`{script.tree.code(call.func)}` reads the {split} split")
+    for function in script.tree.of(cst.FunctionDef):
+        names = [p.name.value for p in parameters(function) if p.name.value in _NAMES]
+        if names and names_in(function.body) & _READERS:
+            for site, own in script.calls.sites.get(id(function), ()):
+                script.budget.spend()
+                given = script.calls.arguments(function, site, own).get(names[0])
+                if split := _other_split(script, given):
+                    yield _found(site, f"`{function.name.value}` reads the {split} split")
+
+
+def _other_split(script: Script, node: cst.BaseExpression | None) -> str:
+    return next((w for w in _constants(script, node) if w.lower() in _SPLITS), "")
+
+
+def _texts(script: Script) -> Iterator[Found]:
+    """Find names of files and folders that hold such a split, and the keys under which they are known."""
+    for text in script.tree.of(cst.SimpleString):
+        if "v" in text.value or "h" in text.value:  # every such word has one of them
+            value = script.values.constant(text)
+            if isinstance(value, str) and (_is_file(value) or _is_used(script, text, value)):
+                yield _found(text, f"`{value}` is held-out text")
+    for joined in script.tree.both(cst.BinaryOperation, cst.ConcatenatedString):
+        parts = (joined.left, joined.right)
+        if any(isinstance(p, cst.SimpleString) for p in parts):
+            value = script.values.constant(joined)
+            if isinstance(value, str) and _is_file(value):
+                yield _found(joined, f"`{value}` is held-out text")
+    for formatted in script.tree.of(cst.FormattedString):
+        value = "".join(p.value if isinstance(p, cst.FormattedStringText) else "x" for p in formatted.parts)
+        if _is_file(value):
+            yield _found(formatted, f"`{script.tree.code(formatted)}` is held-out text")
+
+
+def _is_file(text: str) -> bool:
+    if len(text) > 300 or _WRITTEN.search(text):
+        return False
+    return any(shape.search(text) for shape in (_DATA, _GLOB, _TEXT))
+
+
+def _is_used(script: Script, node: cst.SimpleString, value: str) -> bool:
+    """Tell whether a plain word is a key of a file's name, a folder of a path, or the split of a table."""
+    above = script.tree.parent(node)
+    if isinstance(above, cst.DictElement) and above.value is node and value in _SPLITS:
+        return script.values.constant(above.key) in _NAMES
+    if value in _KEYS:
+        return isinstance(above, cst.Index | cst.Arg)
+    if value not in _FOLDERS:
+        return False
+    if isinstance(above, cst.BinaryOperation):
+        return isinstance(above.operator, cst.Divide) and above.right is node
+    call = script.tree.parent(above) if isinstance(above, cst.Arg) else None
+    if not isinstance(call, cst.Call) or call.args[0].value is node:
+        return False
+    first = script.values.constant(call.args[0].value)
+    joins = any(p in ("os.path.join", "pathlib.Path", "pathlib.Path().joinpath") for p in script.path_of(call))
+    return joins and not (isinstance(first, str) and _WRITTEN.search(f"{first}/") is not None)

@@ -1,0 +1,159 @@
+"""K102 cli-flag."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import libcst as cst
+
+from reviewer.fold import UNKNOWN
+from reviewer.report import Constant
+from reviewer.rules.base import Found, Rule, Setting
+from reviewer.rules.flags import Flag, default_of, find_flags
+from reviewer.rules.launched import give
+from reviewer.scope import dotted
+from reviewer.script import Script
+from reviewer.values import Own
+
+_WORDS = frozenset({"sys.argv", "sys.orig_argv"})
+_SHOWING = frozenset({"print", "print0", "info", "debug", "warning", "log", "write"})
+_AS_TEXT = frozenset({"join", "str", "repr", "format", "list"})
+
+
+class CliFlag(Rule):
+    """Shows an organizer the settings that come from the launch command.
+
+    What it looks for
+        Flags of argparse, click, typer, fire, tyro, absl and their like, each with its default and the value that it
+        has here, and uses of `sys.argv`. Not a finding: `sys.argv[0]`, which is always the file's name, words that are
+        only printed (a log of the command changes nothing), and a parser that is given constant words, as in
+        `parse_args([])`.
+
+    Why it is refused
+        The scored model must be in the file. A flag can give it another shape from launch to launch, and the model
+        server, which imports the file to load the model, gives none.
+
+    Do instead
+        Write the value where it is used: `LR = 0.02`. Where nothing may follow the file's name in the launch command,
+        every flag has its default anyway.
+    """
+
+    code = "K102"
+
+    VALID: ClassVar = (
+        "import sys\nwith open(sys.argv[0]) as f:\n    code = f.read()\n",
+        "import sys\nprint(sys.argv)\nprint('started as', ' '.join(sys.argv))\nprint(f'{sys.argv!r}')\n",
+        "import argparse\nparser = argparse.ArgumentParser()\n",
+        "import argparse\np = argparse.ArgumentParser()\np.add_argument('--lr')\na = p.parse_args([])\n",
+        "argv = [1]\nx = argv[0]\nclass A:\n    argv = 2\ny = A().argv\n",
+        "class P:\n    def add_argument(self, name):\n        return name\nimport argparse\nP().add_argument('--lr')\n",
+        "import logging, sys\nlogging.info('command %s', sys.argv)\n",
+        "import sys\nsys.argv = ['train.py']\n",
+    )
+    INVALID: ClassVar = (
+        "import argparse\np = argparse.ArgumentParser()\np.add_argument('--lr', type=float, default=0.02)  # !\n",
+        "from argparse import ArgumentParser as A\np = A()\ng = p.add_argument_group('m')\ng.add_argument('n')  # !\n",
+        "import argparse\ndef flags(p):\n    p.add_argument('--a')  # !\nflags(argparse.ArgumentParser())\n",
+        (
+            "import argparse\np = argparse.ArgumentParser()\ndef add(name, default):\n"
+            "    p.add_argument('--' + name, default=default)\nadd('lr', 0.1)  # !\nadd('wd', 0)  # !\n"
+        ),
+        "import argparse\np = argparse.ArgumentParser()\nfor k in ks:\n    p.add_argument(f'--{k}')  # !\n",
+        "import click\n@click.command()\n@click.option('--lr', default=0.1)  # !\ndef main(lr):\n    pass\n",
+        "import click as c\n@c.argument('size')  # !\ndef main(size):\n    pass\n",
+        "import typer\ndef main(lr: float = typer.Option(0.1)):  # !\n    pass\ntyper.run(main)\n",
+        "import typer\ndef main(lr: float = 0.1):  # !\n    pass\ntyper.run(main)\n",
+        "import typer\napp = typer.Typer()\n@app.command()\ndef main(lr: float = 0.1):  # !\n    pass\napp()\n",
+        "import fire\ndef main(lr=0.1):  # !\n    pass\nfire.Fire(main)\n",
+        "from fire import Fire as F\nF()  # !\n",
+        (
+            "import tyro\nfrom dataclasses import dataclass\n@dataclass\nclass C:\n"
+            "    lr: float = 0.1  # !\n    wd: float = 0.0  # !\nc = tyro.cli(C)\n"
+        ),
+        "from absl import flags\nflags.DEFINE_float('lr', 0.1, 'rate')  # !\n",
+        "import hydra\n@hydra.main(config_name='a')  # !\ndef main(c):\n    pass\n",
+        "import getopt, sys\no, _ = getopt.getopt(sys.argv[1:], 'l:')  # !\n",
+        "from docopt import docopt\na = docopt(__doc__)  # !\n",
+        "from tap import Tap\nclass A(Tap):  # !\n    lr: float = 0.1\n",
+        "__import__('argparse').ArgumentParser().add_argument('--lr')  # !\n",
+        "import sys\nlr = float(sys.argv[1])  # !\n",
+        "import sys\nif len(sys.argv) > 1:  # !\n    fast = True\n",
+        "import sys\nif '--fast' in sys.argv:  # !\n    fast = True\n",
+        "from sys import argv as a\nx = a[1]  # !\n",
+        "import sys as s\na = s.argv  # !\nx = a[1]\n",
+        "import sys\nx = getattr(sys, 'ar' + 'gv')[1]  # !\ny = vars(sys)['argv']  # !\n",
+        "import sys\nx = print(sys.argv) or len(sys.orig_argv)  # !\n",
+        "import sys\nf(print=sys.argv[1])  # !\n",
+        "import sys\ndef log(words):\n    kept.append(words)\nlog(sys.argv)  # !\n",
+    )
+
+    def check(self, script: Script) -> Iterator[Found | Setting]:
+        flags = find_flags(script)
+        args = script.launch.args if script.launch is not None else ()
+        values = give(flags, args).values
+        for flag in flags:
+            yield from self._flag(script, flag, values)
+        for node in _words(script):
+            yield Found(node, "The words of the launch command are read here.", "Write the value itself in the file.")
+
+    def _flag(self, script: Script, flag: Flag, values: dict[int, Constant]) -> Iterator[Found | Setting]:
+        if flag.whole:
+            what = f"`{flag.key}` makes a command line of the script, so any setting may come from outside the file."
+            yield Found(flag.node, what, "Write the values in the file.")
+            return
+        if not flag.key:
+            what = "A flag is declared here under a name that only the run knows."
+            yield Found(flag.node, what, "Write the value itself in the file.")
+            return
+        default = default_of(flag)
+        value = values.get(id(flag), default)
+        is_known = id(flag) in values or flag.default is not UNKNOWN
+        yield Setting(flag.node, flag.key, default, value)
+        if id(flag) in values:
+            what = f"The launch command gives `{flag.key}` the value {value!r}."
+        elif is_known:
+            what = f"`{flag.key}` comes from the launch command; without it, it is {value!r}."
+        else:
+            what = f"`{flag.key}` comes from the launch command."
+        name = flag.key.lstrip("-").replace("-", "_")
+        remedy = f"Write the value there, as in `{name} = {value!r}`." if is_known else "Write the value in the file."
+        yield Found(flag.node, what, remedy)
+
+
+def _words(script: Script) -> Iterator[cst.CSTNode]:
+    """Yield every use of the command's words that can change something."""
+    bound = {name for name, path in script.imports if path in _WORDS}
+    nodes: list[cst.CSTNode] = [a for a in script.tree.of(cst.Attribute) if a.attr.value in ("argv", "orig_argv")]
+    nodes += [n for n in script.tree.of(cst.Name) if n.value in bound] if bound else []
+    nodes += [call for _, call in script.calling(("builtins.getattr", "sys.__getattribute__"))]
+    nodes += [s for s in script.tree.of(cst.Subscript) if "sys.__dict__" in script.values.paths(s.value)]
+    for node in nodes:
+        if _WORDS.intersection(script.values.paths(node)) and not _is_harmless(script, node):
+            yield node
+
+
+def _is_harmless(script: Script, node: cst.CSTNode) -> bool:
+    """Tell whether a use is the file's own name, a target, or something that is only printed."""
+    above = script.tree.parent(node)
+    if isinstance(above, cst.AssignTarget | cst.ImportAlias | cst.AsName):
+        return True
+    if isinstance(above, cst.Subscript) and above.value is node and len(above.slice) == 1:
+        index = above.slice[0].slice
+        if isinstance(index, cst.Index) and script.values.constant(index.value) == 0:
+            return True
+        if isinstance(script.tree.parent(above), cst.AssignTarget):
+            return True
+    below: cst.CSTNode = node
+    while above is not None and not isinstance(above, cst.BaseSmallStatement | cst.BaseCompoundStatement):
+        if isinstance(above, cst.Call) and above.func is not below:
+            name = _name(above)
+            if name not in _AS_TEXT:
+                own = any(isinstance(v, Own) for v in script.values.of(above.func))  # may keep what it is given
+                return name in _SHOWING and not own and isinstance(script.tree.parent(above), cst.Expr)
+        below, above = above, script.tree.parent(above)
+    return False
+
+
+def _name(call: cst.Call) -> str:
+    return call.func.attr.value if isinstance(call.func, cst.Attribute) else dotted(call.func)

@@ -35,7 +35,7 @@ def block(
     context: dict[str, Any],
     *,
     url: str,
-    every: int | None,
+    every: float | None,
     stamp: str,
     **known: object,
 ) -> Block:
@@ -49,11 +49,11 @@ def block(
     if every is None:
         return Block(format_html('<div id="{}">{}</div>', name, mark_safe(body)), tag)  # noqa: S308 - a template's output
     html = format_html(
-        '<div id="{}" hx-get="{}?{}" hx-trigger="every {}s" hx-swap="outerHTML">{}</div>',
+        '<div id="{}" hx-get="{}?{}" hx-trigger="every {}ms" hx-swap="outerHTML">{}</div>',
         name,
         url,
         urlencode({**known, "seen": tag}),
-        every,
+        round(1000 * every),
         mark_safe(body),  # noqa: S308 - a template's output
     )
     return Block(html, tag)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import small_corpus
+from tests.e2e.running import small_corpus
 from tests.e2e.site import ROOT, free_port, manage
 from tests.state import home as state
 

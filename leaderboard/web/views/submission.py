@@ -1,6 +1,7 @@
 """A submission's page: what it is, what the audit said on its lines, how far its runs are, what happened when."""
 
 import json
+from datetime import timedelta
 from typing import Any
 
 from django.contrib import messages
@@ -9,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.cache import never_cache
@@ -27,6 +29,7 @@ from leaderboard.web.views.shell import member, shell
 from leaderboard.web.wording import bpb
 
 EVERY = {State.RUNNING: 2, State.QUEUED: 2, State.IN_REVIEW: 15}  # seconds between questions; every other state: 1
+SOON, FRESH = 0.2, timedelta(seconds=5)  # between questions for the audit's first word, while it may come any moment
 OWNER = {"failed": "your script", "errored": "ours"}
 
 
@@ -179,8 +182,18 @@ def _context(request: HttpRequest, submission: Submission, access: Access) -> di
         "has_log": has_log,
         "watching": submission.state not in FINAL and access.log,
         "attempts_tag": tag_of(json.dumps(begun)),
-        "stamp": json.dumps([body, len(events), has_log, begun, attempts.newest_look(submission)], sort_keys=True),
+        "stamp": json.dumps(
+            [body, len(events), has_log, begun, attempts.newest_look(submission), _every(submission)], sort_keys=True
+        ),
     }
+
+
+def _every(submission: Submission) -> float:
+    """Return the seconds between questions; part of the stamp, so that a page whose audit is late asks less often."""
+    waits_for_audit = submission.state in (State.RECEIVED, State.AUDITING)
+    if waits_for_audit and timezone.now() - submission.created < FRESH:
+        return SOON
+    return EVERY.get(State(submission.state), 1)
 
 
 def _has_score(submission: Submission, access: Access) -> bool:
@@ -195,7 +208,7 @@ def _state_block(request: HttpRequest, context: dict[str, Any]) -> Block:
         "web/submission/state.html",
         context,
         url=reverse("web:submission-live", args=[submission.pk]),
-        every=EVERY.get(State(submission.state), 1) if context["watching"] else None,
+        every=_every(submission) if context["watching"] else None,
         stamp=context["stamp"],
         was=submission.state,
         report=context["report_tag"],

@@ -5,9 +5,9 @@ from html import unescape
 
 import pytest
 
-from leaderboard.submissions.models import Event
+from leaderboard.submissions.models import Event, Submission
 from leaderboard.submissions.queries import EVENTS_AT_ONCE
-from tests.leaderboard.cast import KNOBS, SCRIPT, make_competition, make_user
+from tests.leaderboard.cast import KNOBS, SCRIPT, later, make_competition, make_user
 from tests.leaderboard.host import Host, drive, send
 from tests.leaderboard.web.pages import browser, outline, text
 
@@ -107,6 +107,26 @@ def test_progress_and_log_follow_a_run_and_stop_with_it():
     assert "Failed (your script):" in text(over)
     assert asks(over) == []
     assert asks(client.get(asks(more)[0])) == []
+
+
+def test_a_page_that_waits_for_the_audit_asks_soon_and_less_often_when_it_is_late():
+    ada, demo = make_user(), make_competition()
+    submission, client = send(ada, demo), browser(ada)
+    page = client.get(f"/submissions/{submission.pk}/")
+    assert 'hx-trigger="every 200ms"' in page.content.decode()
+    Submission.objects.update(created=later(seconds=-6))
+    (question,) = asks(page)
+    answer = client.get(question)
+    assert 'hx-trigger="every 1000ms"' in answer.content.decode()
+    assert client.get(asks(answer)[0]).status_code == 204
+
+
+def test_without_scripts_a_page_loads_itself_again_until_the_submission_is_over(site):
+    waiting = send(site.ada, site.demo, SCRIPT + "# again\n")
+    again = '<noscript><meta http-equiv="refresh" content="5"></noscript>'
+    client = browser(site.ada)
+    assert again in client.get(f"/submissions/{waiting.pk}/").content.decode()
+    assert again not in client.get(f"/submissions/{site.ranked.pk}/").content.decode()
 
 
 def test_the_team_takes_a_version_back_and_nobody_else_can(site):

@@ -5,32 +5,37 @@ from django.http import HttpRequest
 from ninja.security.base import AuthBase
 from ninja.utils import check_csrf
 
-from leaderboard.accounts.models import User
-from leaderboard.accounts.services import user_of_token
+from leaderboard.accounts.models import ApiToken, Scope, User
+from leaderboard.accounts.services import token_of_text
 from leaderboard.core.errors import Refusal
 from leaderboard.runs import agents
 from leaderboard.runs.models import Agent
 from leaderboard.submissions.visibility import Viewer
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_WIDTH = list(Scope)  # each scope includes those before it
 
 
 class Caller(AuthBase):
     """A person. `Authorization: Bearer <token>`, or the site's session, which to change things shows its CSRF token.
 
-    `optional=True` lets strangers in as AnonymousUser; a token that is there must still be good.
+    `optional=True` lets strangers in as AnonymousUser; a token that is there must still be good. What changes things
+    needs a token for everything, unless the address says that `scope` is enough.
     """
 
     openapi_type = "http"
     openapi_scheme = "bearer"
 
-    def __init__(self, *, optional: bool = False) -> None:
-        self.optional = optional
+    def __init__(self, *, optional: bool = False, scope: Scope = Scope.ALL) -> None:
+        self.optional, self.scope = optional, scope
         super().__init__()
 
     def __call__(self, request: HttpRequest) -> Viewer:
         if "Authorization" in request.headers:
-            return user_of_token(credential(request, "Bearer"))
+            token = token_of_text(credential(request, "Bearer"))
+            self._require(Scope(token.scope), request)
+            request.api_token = token  # type: ignore[attr-defined]  # for those who ask about the token itself
+            return token.user
         user = request.user
         if isinstance(user, User) and user.is_authenticated:
             if request.method not in SAFE and check_csrf(request) is not None:
@@ -39,6 +44,13 @@ class Caller(AuthBase):
         if self.optional:
             return AnonymousUser()
         raise Refusal("not_authenticated", "Send a token: `Authorization: Bearer …`. Make one on the site.", 401)
+
+    def _require(self, held: Scope, request: HttpRequest) -> None:
+        needed = Scope.READ if request.method in SAFE else self.scope
+        if _WIDTH.index(held) < _WIDTH.index(needed):
+            raise Refusal(
+                "scope", f"This token is for `{held}` only, and this needs `{needed}`; make another on the site.", 403
+            )
 
 
 class AgentKey(AuthBase):
@@ -82,3 +94,9 @@ def person_of(request: HttpRequest) -> User:
     if not isinstance(viewer, User):
         raise Refusal("not_authenticated", "Send a token: `Authorization: Bearer …`. Make one on the site.", 401)
     return viewer
+
+
+def token_of(request: HttpRequest) -> ApiToken | None:
+    """Return the token that the caller came with, None for a session."""
+    token: ApiToken | None = getattr(request, "api_token", None)
+    return token

@@ -9,13 +9,14 @@ from django.http.multipartparser import MultiPartParserError
 from ninja import NinjaAPI, Router
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
-from leaderboard.api import agents, competitions, me, standings, submissions
+from leaderboard.api import agents, competitions, device, me, standings, submissions
 from leaderboard.api.auth import Caller
 from leaderboard.core.errors import Refusal
 
 log = logging.getLogger(__name__)
 api = NinjaAPI(title="Holdout", version="1", urls_namespace="api", auth=Caller(), docs_url=None)
 api.add_router("me", me.router)
+api.add_router("device", device.router)
 api.add_router("competitions", competitions.router)
 api.add_router("competitions", standings.router)
 api.add_router("submissions", submissions.router)

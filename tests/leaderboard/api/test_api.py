@@ -14,7 +14,6 @@ from tests.leaderboard.cast import (
     later,
     make_competition,
     make_phase,
-    make_team,
     make_user,
     token,
 )
@@ -141,13 +140,6 @@ def test_a_browsers_session_changes_things_only_with_its_csrf_token():
     assert browser.post("/api/v1/submissions", data=data, headers={"X-CSRFToken": "a" * 32}).status_code == 201
 
 
-def test_me_names_teams(client):
-    demo, ada = make_competition(), make_user("ada")
-    make_team(demo, ada, name="Analysts")
-    body = client.get("/api/v1/me", headers=bearer(ada)).json()
-    assert body == {"user": "ada", "teams": [{"competition": "demo", "team": "Analysts"}]}
-
-
 def test_competitions_and_policy_are_open_and_the_policy_is_one_the_reviewer_reads(client):
     make_phase(make_competition(), "final", opens=later(days=8), closes=later(days=9))
     (competition,) = client.get("/api/v1/competitions").json()
@@ -196,11 +188,23 @@ def test_events_follow_on_from_the_last_one_seen_and_the_log_from_where_it_ended
     assert (run["state"], run["step"], run["charged_seconds"], run["budget_seconds"]) == ("running", 7, 0.5, 2)
 
 
-def test_a_team_withdraws_through_the_api(client):
+@pytest.mark.parametrize("verb", ["withdraw", "cancel"])
+def test_a_team_takes_back_through_the_api(client, verb):
     demo, ada = make_competition(), make_user()
     number = upload(client, demo, ada).json()["id"]
-    answer = client.post(f"/api/v1/submissions/{number}/withdraw", headers=bearer(ada))
+    answer = client.post(f"/api/v1/submissions/{number}/{verb}", headers=bearer(ada))
     assert (answer.status_code, answer.json()["state"], answer.json()["quota"]["used"]) == (200, "withdrawn", 0)
+
+
+def test_what_is_ranked_can_be_withdrawn_and_not_cancelled(client):
+    ada = make_user()
+    submission = queue(send(ada, make_competition()))
+    Host.register().run()
+    path = f"/api/v1/submissions/{submission.pk}"
+    assert error(client.post(f"{path}/cancel", headers=bearer(ada))) == (409, "already_over")
+    assert client.get(path).json()["state"] == "ranked"
+    assert error(client.post(f"{path}/cancel", headers=bearer(make_user("bob")))) == (404, "not_found")
+    assert client.post(f"{path}/withdraw", headers=bearer(ada)).json()["state"] == "withdrawn"
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,13 @@ CATALOGUE: dict[str, tuple[str, Severity]] = {
     "E204": ("eval-only-logit-transform", "reject"),
     "E205": ("reads-validation-split", "reject"),
     "D301": ("network", "reject"),
+    "D303": ("outside-path", "reject"),
     "S401": ("dynamic-code", "reject"),
     "S402": ("process-spawn", "reject"),
     "O601": ("packed-code", "review"),
     "T901": ("no-load-for-eval", "reject"),
     "T902": ("runs-on-import", "reject"),
+    "T903": ("no-checkpoint-written", "review"),
 }
 SEVERITIES = ("reject", "review", "warn", "info", "off")
 

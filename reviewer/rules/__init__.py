@@ -16,11 +16,13 @@ PATHS = (
     "reviewer.rules.e204_eval_only_logit_transform.EvalOnlyLogitTransform",
     "reviewer.rules.e205_reads_validation_split.ReadsValidationSplit",
     "reviewer.rules.d301_network.Network",
+    "reviewer.rules.d303_outside_path.OutsidePath",
     "reviewer.rules.s401_dynamic_code.DynamicCode",
     "reviewer.rules.s402_process_spawn.ProcessSpawn",
     "reviewer.rules.o601_packed_code.PackedCode",
     "reviewer.rules.t901_no_load_for_eval.NoLoadForEval",
     "reviewer.rules.t902_runs_on_import.RunsOnImport",
+    "reviewer.rules.t903_no_checkpoint_written.NoCheckpointWritten",
 )
 
 

@@ -64,4 +64,4 @@ def test_the_size_limit_is_the_policys() -> None:
     ],
 )
 def test_honest_text_passes_the_gate(text: str) -> None:
-    assert {f.rule for f in review(text, isolated=False).findings} <= {"T901"}
+    assert {f.rule for f in review(text, isolated=False).findings} <= {"T901", "T903"}  # these texts train nothing

@@ -1,0 +1,187 @@
+"""T903 no-checkpoint-written."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Iterator
+from typing import ClassVar
+
+import libcst as cst
+
+from reviewer.fold import UNKNOWN
+from reviewer.rules.base import Found, Rule
+from reviewer.script import Script
+
+CHECKPOINT = "out/final.pt"
+
+# Where the file's name stands: position and keyword.
+_WRITERS: dict[str, tuple[int, str]] = {
+    "torch.save": (1, "f"),
+    "torch.jit.save": (1, "f"),
+    "safetensors.torch.save_file": (1, "filename"),
+    "safetensors.torch.save_model": (1, "filename"),
+    "numpy.save": (0, "file"),
+    "numpy.savez": (0, "file"),
+    "numpy.savez_compressed": (0, "file"),
+    "os.replace": (1, "dst"),
+    "os.rename": (1, "dst"),
+    "os.link": (1, "dst"),
+    "shutil.move": (1, "dst"),
+    "shutil.copy": (1, "dst"),
+    "shutil.copy2": (1, "dst"),
+    "shutil.copyfile": (1, "dst"),
+}
+# Methods that write somewhere; where, is not followed.
+_METHODS = frozenset([
+    "save", "save_file", "save_model", "save_pretrained", "save_checkpoint", "save_state", "async_save",
+    "write_bytes", "tofile", "rename", "replace", "fdopen", "open",
+])  # fmt: skip
+_LOADER = "load_for_eval"
+
+
+class NoCheckpointWritten(Rule):
+    """Asks a person to look at a script that seems to leave no checkpoint.
+
+    What it looks for
+        A call that writes a file (`torch.save`, safetensors, numpy, a file opened for writing, a rename) and that the
+        training can reach, to a name that is, or may be, `out/final.pt`. Names are put together from constants,
+        `os.path.join` and `Path`; one that only the run knows is believed.
+
+    Why it is refused
+        The platform loads `out/final.pt` when the run is over. Without it there is nothing to score, and the quota is
+        spent.
+
+    Do instead
+        `torch.save(model.state_dict(), "out/final.pt")` at the end, and now and then before: SIGTERM comes shortly
+        before the time is up.
+    """
+
+    code = "T903"
+
+    VALID: ClassVar = (
+        "import torch\ntorch.save(m.state_dict(), 'out/final.pt')\n",
+        "import torch\ndef go():\n    torch.save(obj=m, f='./out/final.pt')\nif __name__ == '__main__':\n    go()\n",
+        "from pathlib import Path\nwith Path(chosen).open('wb') as f:\n    f.write(b'')\n",
+        "import torch\nP = 'out/final.pt'\ntorch.save(m, P + '.part')\n__import__('os').replace(P + '.part', P)\n",
+        "import os, torch\nD = 'out'\ntorch.save(m, os.path.join(D, 'final.pt'))\n",
+        "import torch\nfrom pathlib import Path\nout = Path('out')\ntorch.save(m, out / 'final.pt')\n",
+        "import torch\ndef save(path):\n    torch.save(m, path)\nsave('out/final.pt')\n",
+        "import torch\nclass T:\n    def keep(self):\n        torch.save(m, 'out/final.pt')\nT().keep()\n",
+        "import torch, signal\ndef keep(*_):\n    torch.save(m, 'out/final.pt')\nsignal.signal(15, keep)\n",
+        "from torch import save as s\ns(m, '/work/out/final.pt')\n",
+        "import io, torch\nb = io.BytesIO()\ntorch.save(m, b)\nopen('out/final.pt', 'wb').write(b.getvalue())\n",
+        "import os, torch\nos.chdir('out')\ntorch.save(m, 'final.pt')\n",
+        "from safetensors.torch import save_file\nsave_file(m, f'{folder}/final.pt')\n",
+        "import base64\nexec(base64.b64decode('eA=='))\n",
+    )
+    INVALID: ClassVar = (
+        "import torch  # !\ndef main():\n    train()\nmain()\n",
+        "import torch\ntorch.save(m, 'model.pt')  # !\n",
+        "import torch\ntorch.save(m, 'out/step1000.pt')  # !\ntorch.save(m, 'out/last.pt')\n",
+        "import torch\ndef keep():\n    torch.save(m, 'out/final.pt')  # !\ndef main():\n    train()\nmain()\n",
+        "import torch\ndef load_for_eval(p, d):\n    torch.save(m, 'out/final.pt')  # !\n",
+        "import torch\nfrom pathlib import Path\ntorch.save(m, Path('runs') / 'final.pt')  # !\n",
+        "x = open('a').read()  # !\nprint(open('b', 'r'))\n",
+        "text = 'torch.save(m, out/final.pt)'  # !\n",
+        "log = open('out/log.txt', 'w')  # !\nlog.write('done'.replace('d', 'D'))\n",
+    )
+
+    def check(self, script: Script) -> Iterator[Found]:
+        if script.packed:
+            return  # its inside may well write one
+        writes = list(_writes(script))
+        remedy = f'Write it where the training ends: `torch.save(model.state_dict(), "{CHECKPOINT}")`.'
+        if not writes:
+            what = f"Nothing in the file writes a checkpoint, and the platform takes `{CHECKPOINT}`."
+            yield Found(script.tree.module, what, remedy)
+            return
+        reached = [write for write in writes if _is_reached(script, write[0])]
+        moved = "os.chdir" in script.called
+        fitting = [call for call, path in reached if path is None or moved or _is_checkpoint(path)]
+        if not reached:
+            what = "A checkpoint is written only here, and nothing that the training runs comes here."
+            yield Found(writes[0][0], what, remedy)
+        elif not fitting:
+            call, path = reached[0]
+            yield Found(call, f"What is kept is written to `{path}`, and the platform takes `{CHECKPOINT}`.", remedy)
+
+
+def _writes(script: Script) -> Iterator[tuple[cst.Call, str | None]]:
+    """Yield the calls that write a file, with its name where that is a constant."""
+    for path, call in script.calling(_WRITERS):
+        position, keyword = _WRITERS[path]
+        yield call, _name(script, _argument(call, position, keyword))
+    for path, call in script.calling(("builtins.open", "io.open", "os.open", "gzip.open", "zipfile.ZipFile")):
+        if path == "os.open" or _is_for_writing(script, _argument(call, 1, "mode")):
+            yield call, _name(script, _argument(call, 0, "file"))
+    known = {id(call) for _, call in script.calling(_WRITERS)}
+    for attribute in script.tree.of(cst.Attribute):
+        if attribute.attr.value not in _METHODS:
+            continue
+        method = script.tree.parent(attribute)
+        if isinstance(method, cst.Call) and method.func is attribute and id(method) not in known:
+            if attribute.attr.value == "replace" and len(method.args) != 1:
+                continue  # of a text
+            if attribute.attr.value == "open" and not _is_for_writing(script, _argument(method, 0, "mode")):
+                continue
+            yield method, None
+
+
+def _is_for_writing(script: Script, mode: cst.BaseExpression | None) -> bool:
+    value = script.values.constant(mode)
+    return isinstance(value, str) and bool(set(value) & set("wax+"))
+
+
+def _argument(call: cst.Call, position: int, keyword: str) -> cst.BaseExpression | None:
+    named = next((a.value for a in call.args if a.keyword is not None and a.keyword.value == keyword), None)
+    positional = [a.value for a in call.args if a.keyword is None and not a.star]
+    return named if named is not None else positional[position] if position < len(positional) else None
+
+
+def _name(script: Script, node: cst.BaseExpression | None, hops: int = 0) -> str | None:
+    """Put a file's name together from constants, `os.path.join` and `Path`; None where only the run knows it."""
+    value = script.values.constant(node)
+    if value is not UNKNOWN:
+        return value if isinstance(value, str) else None
+    parts: Iterable[cst.BaseExpression] = ()
+    if isinstance(node, cst.Name):
+        bindings = script.scopes.of(node).find(node.value)
+        inner = bindings[0].node if len(bindings) == 1 and bindings[0].kind == "expr" else None
+        return _name(script, inner, hops + 1) if isinstance(inner, cst.BaseExpression) and hops < 20 else None
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Divide):
+        parts = (node.left, node.right)
+    elif isinstance(node, cst.Call) and not any(a.keyword or a.star for a in node.args):
+        makers = ("os.path.join", "pathlib.Path", "pathlib.PurePath", "builtins.str", "os.fspath")
+        parts = [a.value for a in node.args] if any(p in makers for p in script.path_of(node)) else ()
+    names = [_name(script, part, hops + 1) for part in parts] if hops < 20 else []
+    return posixpath.join(*(n for n in names if n is not None)) if names and None not in names else None
+
+
+def _is_checkpoint(path: str) -> bool:
+    path = posixpath.normpath(path)
+    return path == CHECKPOINT or path.endswith(f"/{CHECKPOINT}")
+
+
+def _is_reached(script: Script, call: cst.Call) -> bool:
+    """Tell whether a call can run when the file is started as a program."""
+    holder = script.scopes.function_of(call)
+    if holder is None:
+        return True
+    above = script.calls.reaching([id(holder)])
+    if id(script.tree.module) in above:
+        return True
+    functions = [script.calls.functions[key] for key in above if key in script.calls.functions]
+    names = {f.name.value for f in functions if isinstance(f, cst.FunctionDef)} - {_LOADER}
+    return any(isinstance(f, cst.Lambda) for f in functions) or _is_handed_on(script, names)
+
+
+def _is_handed_on(script: Script, names: set[str]) -> bool:
+    """Tell whether one of these is mentioned other than by a call: a thread, a handler or a decorator runs it."""
+    for name in script.tree.of(cst.Name):
+        if name.value in names:
+            above = script.tree.parent(name)
+            if isinstance(above, cst.Attribute) and above.attr is name:
+                above = script.tree.parent(above)
+            if not isinstance(above, cst.FunctionDef | cst.Call):
+                return True
+    return False

@@ -39,8 +39,7 @@ def append(*, kind: str, subject: str, data: dict[str, Any]) -> Entry:
     """
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError("a ledger entry is part of the transaction that it records")
-    # Made on first need. Were it ever removed, the next append would collide with entry 1 and fail.
-    head = Head.objects.select_for_update().get_or_create(pk=1)[0]
+    head = hold()
     entry = Entry(
         seq=head.seq + 1,
         at=timezone.now().isoformat(timespec="microseconds"),
@@ -53,6 +52,12 @@ def append(*, kind: str, subject: str, data: dict[str, Any]) -> Entry:
     entry.save(force_insert=True)
     Head.objects.filter(pk=1).update(seq=entry.seq, hash=entry.hash)
     return entry
+
+
+def hold() -> Head:
+    """Lock the head until the caller's transaction ends: nothing else is appended meanwhile."""
+    # Made on first need. Were it ever removed, the next append would collide with entry 1 and fail.
+    return Head.objects.select_for_update().get_or_create(pk=1)[0]
 
 
 def head() -> tuple[int, str]:

@@ -1,9 +1,26 @@
-"""Runs, attempts, receipts and agents in the admin: to read. Keys and capabilities show as nothing, not even hashed."""
+"""Runs, attempts, receipts and agents in the admin: to read. Keys and capabilities show as nothing, not even hashed.
+
+What is hidden until a release is hidden here from everybody, whatever their rights: organizers have the private board.
+"""
+
+from typing import Any
 
 from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
 
 from leaderboard.core.admin import ReadOnlyAdmin
 from leaderboard.runs.models import Agent, Attempt, Receipt, Run, Score
+
+
+class UnsealedAdmin(ReadOnlyAdmin):
+    """Rows about attempts, without those that nobody may know of yet."""
+
+    attempt = ""  # how rows lead to their attempt
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        hidden = Q(**{f"{self.attempt}hidden": True, f"{self.attempt}run__submission__phase__released_at": None})
+        return super().get_queryset(request).exclude(hidden)
 
 
 @admin.register(Agent)
@@ -20,7 +37,7 @@ class RunAdmin(ReadOnlyAdmin):
 
 
 @admin.register(Attempt)
-class AttemptAdmin(ReadOnlyAdmin):
+class AttemptAdmin(UnsealedAdmin):
     list_display = ("id", "run_id", "kind", "shard", "number", "state", "cause", "agent", "leased_at", "ended_at")
     list_filter = ("state", "kind", "cause")
     list_select_related = ("agent",)
@@ -29,12 +46,14 @@ class AttemptAdmin(ReadOnlyAdmin):
 
 
 @admin.register(Receipt)
-class ReceiptAdmin(ReadOnlyAdmin):
+class ReceiptAdmin(UnsealedAdmin):
+    attempt = "attempt__"
     list_display = ("id", "attempt_id", "sha256", "stored")
     search_fields = ("sha256",)
 
 
 @admin.register(Score)
-class ScoreAdmin(ReadOnlyAdmin):
-    list_display = ("id", "run_id", "shard", "bpb", "num_bytes")
+class ScoreAdmin(UnsealedAdmin):
+    attempt = "attempt__"
+    list_display = ("id", "run_id", "shard", "bpb", "published_bpb", "num_bytes")
     list_filter = ("shard",)

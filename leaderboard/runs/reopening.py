@@ -36,7 +36,7 @@ def reopen_runs(*, submission: Submission, **_: Any) -> int:
 def tries(attempt: Attempt) -> int:
     """Return which try of its kind an attempt is since its run was opened, or last reopened."""
     entry = Entry.objects.filter(kind=KIND, subject=f"run:{attempt.run_id}").order_by("-seq").first()
-    if entry is None:
+    if entry is None or attempt.hidden:
         return attempt.number
     return attempt.number - int(json.loads(entry.data)["after"][attempt.kind])
 
@@ -61,5 +61,5 @@ def _reopen(run: Run) -> None:
 
 
 def _newest(run: Run, kind: Attempt.Kind) -> Attempt | None:
-    of_kind = Attempt.objects.filter(run=run, kind=kind, shard=SHARDS[kind])
+    of_kind = Attempt.objects.filter(run=run, kind=kind, shard=SHARDS[kind], hidden=False)
     return of_kind.order_by("-number").first()

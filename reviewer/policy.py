@@ -24,6 +24,7 @@ CATALOGUE: dict[str, tuple[str, Severity]] = {
     "T901": ("no-load-for-eval", "reject"),
     "T902": ("runs-on-import", "reject"),
     "T903": ("no-checkpoint-written", "review"),
+    "T904": ("launch-mismatch", "review"),
 }
 SEVERITIES = ("reject", "review", "warn", "info", "off")
 

@@ -23,6 +23,7 @@ PATHS = (
     "reviewer.rules.t901_no_load_for_eval.NoLoadForEval",
     "reviewer.rules.t902_runs_on_import.RunsOnImport",
     "reviewer.rules.t903_no_checkpoint_written.NoCheckpointWritten",
+    "reviewer.rules.t904_launch_mismatch.LaunchMismatch",
 )
 
 

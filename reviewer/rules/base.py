@@ -1,7 +1,8 @@
 """What a rule is: a class with its documentation, its examples and its check, in one file.
 
 The docstring has the headings *What it looks for*, *Why it is refused*, *Do instead*. VALID and INVALID are the rule's
-tests: in an INVALID text, the lines that must be found end with `# !`.
+tests: in an INVALID text, the lines that must be found end with `# !`. A text whose first line is
+`# launch: torchrun 2`, with the words that follow the file's name, is judged under that launch.
 """
 
 from __future__ import annotations

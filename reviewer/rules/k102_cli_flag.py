@@ -94,7 +94,7 @@ class CliFlag(Rule):
         values = give(flags, args).values
         for flag in flags:
             yield from self._flag(script, flag, values)
-        for node in _words(script):
+        for node in find_words(script):
             yield Found(node, "The words of the launch command are read here.", "Write the value itself in the file.")
 
     def _flag(self, script: Script, flag: Flag, values: dict[int, Constant]) -> Iterator[Found | Setting]:
@@ -121,7 +121,7 @@ class CliFlag(Rule):
         yield Found(flag.node, what, remedy)
 
 
-def _words(script: Script) -> Iterator[cst.CSTNode]:
+def find_words(script: Script) -> Iterator[cst.CSTNode]:
     """Yield every use of the command's words that can change something."""
     bound = {name for name, path in script.imports if path in _WORDS}
     nodes: list[cst.CSTNode] = [a for a in script.tree.of(cst.Attribute) if a.attr.value in ("argv", "orig_argv")]

@@ -40,6 +40,8 @@ def give(flags: Sequence[Flag], args: Sequence[str]) -> Given:
             given.unknown.append(word)
             while rest and not rest[0].startswith("-"):
                 rest.pop(0)  # what follows a flag that nobody knows is probably its value
+        elif not word.startswith("--") and len(spelled) > 2 and spelled not in flag.spellings:
+            given.values[id(flag)] = converted(flag, word[2:])  # `-n3`
         elif flag.takes == 0:
             given.values[id(flag)] = not flag.default
         elif equals:

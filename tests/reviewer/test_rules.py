@@ -2,7 +2,7 @@
 
 import pytest
 
-from reviewer import Policy
+from reviewer import LaunchFacts, Policy
 from reviewer.audit import _place
 from reviewer.policy import CATALOGUE
 from reviewer.rules import load
@@ -12,8 +12,17 @@ from reviewer.script import Script
 RULES = load()
 
 
+def launch_of(text: str) -> LaunchFacts | None:
+    """Read `# launch: torchrun 2 --lr 0.1`, the launcher, its processes and the words after the file's name."""
+    first = text.partition("\n")[0].removesuffix("  # !")
+    if not first.startswith("# launch: "):
+        return None
+    launcher, processes, *args = first.removeprefix("# launch: ").split()
+    return LaunchFacts(launcher, int(processes), tuple(args))
+
+
 def found_lines(rule: Rule, text: str) -> list[int]:
-    script = Script(text, Policy())
+    script = Script(text, Policy(), launch=launch_of(text))
     findings, _ = _place(script, [(rule, item) for item in rule.check(script)])
     return sorted({f.line for f in findings if f.severity not in ("info", "off")})
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from leaderboard.web import wording
+from leaderboard.web import marks, wording
 
 FAR = timedelta(days=90)  # beyond it nobody counts days
 register = template.Library()
@@ -18,6 +18,8 @@ register.filter("size", wording.size)
 register.filter("percent", wording.percent)
 register.filter("visible", lambda text: wording.visible(str(text)))
 register.filter("log_text", wording.log_text)
+register.simple_tag(marks.interval, name="interval_mark")
+register.simple_tag(marks.bar, name="compute_bar")
 
 
 @register.simple_tag

@@ -53,5 +53,5 @@ def probed(**strict: Any) -> dict[str, Any]:
     """Return a score receipt's fields, with other numbers of the strict probes and a place of evidence."""
     fields = copy.deepcopy(PROBED)
     fields["probes"]["strict"] |= strict
-    fields["probes"]["evidence"] = [{"kind": "strict", "row": 77, "position": 191, "difference": 3.5}]
+    fields["probes"]["evidence"] = [{"kind": "strict", "row": 77, "position": 191_919_191, "difference": 87.6}]
     return fields

@@ -13,8 +13,8 @@ from tests.leaderboard.web.receipt import TRAINED, probed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SECRETS = (
-    "191",
-    "3.5",
+    "191919191",
+    "87.6",
     "123,456,789",
     "2.0344",
     "118 MB",
@@ -118,7 +118,7 @@ def test_its_team_sees_kinds_and_counts_of_the_probes_and_nothing_that_sealed_te
 def test_an_organizer_sees_the_evidence(ranked):
     _, submission = ranked
     said = section(page_of(make_user("olga", organizer=True), submission), "attempts")
-    for words in ("Evidence: 1 position", "191", "3.5", "Largest difference", "p = 0.5", "118 MB"):
+    for words in ("Evidence: 1 position", "191919191", "87.6", "Largest difference", "p = 0.5", "118 MB"):
         assert words in said
 
 
@@ -128,7 +128,7 @@ def test_after_the_release_the_receipt_of_the_scoring_is_its_teams_to_read_and_t
     said = section(page_of(ada, submission), "attempts")
     assert "118 MB" in said
     assert "opens at the phase" not in said
-    assert "191" not in said
+    assert "191919191" not in said
 
 
 def test_a_stranger_sees_no_attempt(ranked):
@@ -148,7 +148,7 @@ def test_a_breach_is_counted():
     drive()
     said = text(page_of(ada, submission))
     assert "✕ 246" in said
-    assert "191" not in section(page_of(ada, submission), "attempts")
+    assert "191919191" not in section(page_of(ada, submission), "attempts")
 
 
 def test_every_attempt_that_was_begun_is_shown():

@@ -24,7 +24,7 @@ def test_rows_are_those_of_the_json_rounded_alike(site):
     assert cells(page, "Rank") == [str(row["rank"])]
     assert cells(page, "Bits per byte") == [f"{row['bpb']:.3f}"] == ["2.034"]
     assert cells(page, "Version") == [f"v{row['version']}"]
-    assert cells(page, "Runs") == [f"n = {row['n']}"]
+    assert cells(page, "Runs") == [f"n = {row['n']} probed ×{row['probe_power']}"]
     assert cells(page, "Method note") == [row["note"]]
     assert cells(page, "Compute") == ["0:02 / 0:02"]
     assert "2.0344" not in page.content.decode()
@@ -36,7 +36,7 @@ def test_the_board_says_what_is_better_where_the_cut_is_and_what_is_sealed(site)
         "lower is better",
         "top 1 advance",
         "cut: top 1",
-        "private shard: sealed until release",
+        "private: sealed until release",
     ):
         assert words in said
     assert re.search(r"closes in (6 d 23 h|7 d 00 h)", said)

@@ -32,6 +32,7 @@ class Published:
 
     competition: Competition
     changes: tuple[str, ...]
+    is_new: bool = False
 
 
 @transaction.atomic
@@ -50,9 +51,9 @@ def publish(*, file: CompetitionFile, policy: dict[str, Any], kit_sha256: str, f
         raise NotAllowed(*problems)
     fields = {"title": file.title, "description": file.description, "kit": kit, "shards": shards}
     changes: list[str] = []
+    is_new = competition is None
     if competition is None:
         competition = Competition.objects.create(slug=file.slug, file_sha256=file_sha256, **fields)
-        changes.append("competition")
     else:
         changes += [name for name, value in fields.items() if getattr(competition, name) != value]
         Competition.objects.filter(pk=competition.pk).update(file_sha256=file_sha256, **fields)
@@ -66,7 +67,7 @@ def publish(*, file: CompetitionFile, policy: dict[str, Any], kit_sha256: str, f
         changes.append(_remove_phase(before[slug]))
     for position, table in enumerate(file.phases):
         changes += _save_phase(competition, before.get(table.slug), table, position)
-    return Published(competition, tuple(changes))
+    return Published(competition, tuple(changes), is_new)
 
 
 def note_upload(phase: Phase, now: datetime) -> None:

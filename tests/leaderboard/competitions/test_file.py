@@ -155,7 +155,7 @@ def test_the_command_says_what_changed(file, capsys):
     call_command("competition", "load", str(file))
     call_command("competition", "load", str(file))
     first, second = capsys.readouterr().out.splitlines()
-    assert first == "Competition spring: changed competition; policy 1; phase one; phase two."
+    assert first == "Competition spring: new, with policy 1; phase one; phase two."
     assert second == "Competition spring: changed nothing, it was loaded before."
 
 

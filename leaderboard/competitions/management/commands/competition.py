@@ -22,5 +22,6 @@ class Command(BaseCommand):
             published = files.publish(options["file"])
         except files.CompetitionFileError as error:
             raise CommandError(f"The competition file is refused, and nothing has changed.\n{error}") from None
-        what = "; ".join(published.changes) or "nothing, it was loaded before"
-        self.stdout.write(f"Competition {published.competition.slug}: changed {what}.")
+        new, changes = published.is_new, "; ".join(published.changes)
+        what = f"new, with {changes}" if new else f"changed {changes or 'nothing, it was loaded before'}"
+        self.stdout.write(f"Competition {published.competition.slug}: {what}.")

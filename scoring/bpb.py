@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 LARGEST_BPB = 64.0
+SIGMAS = 1.64  # 95 % one-sided
 
 
 class BadMetric(ValueError):
@@ -54,6 +55,18 @@ def bits_per_byte(total_nats: float, num_bytes: int) -> float:
         raise BadMetric(f"nats must be finite and positive, not {total_nats!r}")
     value = total_nats / (math.log(2) * num_bytes)
     if not 0 < value <= LARGEST_BPB:
+        raise BadMetric(f"{value!r} bits per byte is outside (0, {LARGEST_BPB:g}]")
+    return value
+
+
+def published(bpb: float, correction: float, standard_error: float) -> float:
+    """Add to a score what probes say that looking ahead gained, and 1.64 standard errors of it; never less than scored.
+
+    All in bits per byte. So noise costs its maker, and looking ahead gains nothing on average.
+    Raises BadMetric when what comes out is no score.
+    """
+    value = bpb + max(0.0, correction + SIGMAS * standard_error)
+    if not 0 < value <= LARGEST_BPB:  # NaN is neither
         raise BadMetric(f"{value!r} bits per byte is outside (0, {LARGEST_BPB:g}]")
     return value
 

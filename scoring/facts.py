@@ -138,6 +138,8 @@ class Receipt:
             "checkpoint_sha256": job.checkpoint_sha256,
             "score": None,
         }
+        if job.kind == "score":
+            self.fields.update(probes=None, reference=None)
 
     def device(self, cpus: tuple[int, ...]) -> None:
         """Note the lease."""

@@ -109,6 +109,11 @@ def _common(job: Job, host: Host, folder: Path) -> tuple[Manifest, list[Mount]]:
     return manifest, mounts
 
 
+def copy_dev(host: Host, manifest: Manifest, target: Path) -> None:
+    """Copy the dev shard to the new `target`. Raises InputRefused."""
+    copy(host.open_dir / "dev.bin", target, _pin(manifest.raw.get("dev", {}), "sha256"))
+
+
 def _pin(table: dict[str, Any], name: str) -> str:
     pin = table.get(name)
     if not isinstance(pin, str):
@@ -136,7 +141,7 @@ def for_training(job: Job, host: Host, folder: Path) -> Inputs:
     for index, file in enumerate(manifest.train_files):
         place = "data" if index < manifest.gate_files else "held/data"
         copy(host.open_dir / "train" / file.name, folder / place / file.name, file.sha256)
-    copy(host.open_dir / "dev.bin", folder / "held" / "dev" / "dev.bin", _pin(manifest.raw.get("dev", {}), "sha256"))
+    copy_dev(host, manifest, folder / "held" / "dev" / "dev.bin")
     os.mkfifo(folder / "steps", 0o600)
     mounts += [
         Bind(folder / "data", "/holdout/data"),

@@ -95,6 +95,30 @@ class Shards(_Model):
     commitment: Sha256 | None = None
 
 
+class Probes(_Model):
+    """How hard a score is tried: strict positions per row (below 1: in that share of rows), share of rows repeated.
+
+    `power` multiplies both. `reference_sha256` names the encrypted losses by which strict positions are drawn, None for
+    an even draw; with `make_reference` this very score becomes such a reference.
+    """
+
+    strict_per_row: float = Field(ge=0, le=1024)
+    repeats: float = Field(ge=0, le=1)
+    power: int = Field(ge=1, le=1024)
+    reference_sha256: Sha256 | None = None
+    make_reference: bool = False
+
+    @property
+    def ask_anything(self) -> bool:
+        """Is a second server needed at all?"""
+        return self.strict_per_row > 0 or self.repeats > 0
+
+    @property
+    def passes(self) -> float:
+        """Return how many times the shard the probes may come to, at least one: patience grows with it."""
+        return max(1.0, self.power * self.strict_per_row + min(1.0, self.power * self.repeats))
+
+
 class Host(_Model):
     """Paths on the agent's machine; all absolute."""
 
@@ -134,6 +158,7 @@ class Job(_Model):
     kit_sha256: Sha256
     shards: Shards
     checkpoint_sha256: Sha256 | None = None
+    probes: Probes | None = None
     host: Host | None = None
 
     @field_validator("checkpoint")
@@ -147,6 +172,8 @@ class Job(_Model):
     def _complete(self) -> Self:
         if self.kind == "score" and not (self.shards.target and self.shards.commitment and self.checkpoint_sha256):
             raise ValueError("a score job names target, commitment and checkpoint_sha256")
+        if (self.kind == "score") != (self.probes is not None):
+            raise ValueError("a score job says how it is probed, and no other does")
         if self.kind == "train" and self.shards.target is not None:
             raise ValueError("a train job has no sealed target")
         if self.host and self.kind == "score" and not (self.host.sealed_dir and self.host.key_path):

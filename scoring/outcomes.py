@@ -56,6 +56,12 @@ _TABLE: tuple[tuple[str, Owner, str], ...] = (
         "The script does not keep to the contract: load_for_eval returns a model, record_step_boundary is for steps.",
     ),
     ("bad_metric", "script", "The score is outside the possible range of 0 to 64 bits per byte."),
+    (
+        "breach",
+        "script",
+        "The model answered otherwise when it was asked again without what follows a position, or in other company: "
+        "its logits must depend on nothing but the tokens of the row up to each position.",
+    ),
     ("cancelled", "team", "The run was cancelled."),
     ("host_fault", "platform", "The host failed."),
     ("contention", "platform", "Other programs on the host were busy, and the run got less of its CPUs than promised."),

@@ -1,10 +1,13 @@
-"""Listens to a model server and its scorer, and says how it ended.
+"""Listens to model servers and their scorer, and says how it ended.
 
 The scorer (trusted) speaks JSON lines; the server's output is text of submitted code. That text is held in memory and
 becomes the log only when the scorer says that the model did not load, without having said *ready*: from then on the
 server sees sealed rows, and what it prints is an exfiltration channel. At any other end that text may hold rows, since
 what is printed after *ready* can be heard before *ready* is. Later nobody reads it at all, which would cost CPU time
 that the model is not charged for.
+
+There are two servers, one after the other. When the scorer says *scored*, the first is killed; only when nothing of it
+is left is the second one started, and listened to in the same way.
 """
 
 import json
@@ -24,7 +27,11 @@ _HELD = 1 << 20  # bytes of a server's output held until it is ready
 
 @dataclass
 class Session:
-    """Listens to both sandboxes until the scorer has ended; `tick` is called about twice a second."""
+    """Listens to both sandboxes until the scorer has ended; `tick` is called about twice a second.
+
+    `last_look` is called before the first server is killed, `next_server` starts the second and returns it,
+    `more_seconds` is what that adds to the deadline.
+    """
 
     server: Box
     scorer: Box
@@ -32,9 +39,13 @@ class Session:
     deadline: float
     log_bytes: int
     tick: Callable[[], None]
+    last_look: Callable[[], object] = lambda: None
+    next_server: Callable[[], Box] | None = None
+    more_seconds: float = 0.0
     held: bytes = b""
     printed: int = 0
     ready: bool = False
+    scored: bool = False
     result: dict[str, Any] | None = None
     cause: str = ""  # why it was called off
     out_of_memory: bool = False
@@ -54,11 +65,26 @@ class Session:
                         selector.unregister(key.fd)
                         if key.fd == self.scorer.output:
                             return
+                if self.scored and self.next_server is not None and not self.cause:
+                    self._change_servers(selector, self.next_server)
                 if self.ready and self.server.output >= 0:
                     if self.server.output in selector.get_map():
                         selector.unregister(self.server.output)
                     self.server.stop_listening()
                 self.tick()
+
+    def _change_servers(self, selector: selectors.BaseSelector, start: Callable[[], Box]) -> None:
+        """End the first server, see that nothing of it is left, start the second."""
+        began = time.monotonic()
+        if self.server.output >= 0 and self.server.output in selector.get_map():
+            selector.unregister(self.server.output)
+        self.last_look()
+        self.server.close()
+        self.next_server = None
+        self.ready, self.held, self.printed = False, b"", 0
+        self.server = start()
+        selector.register(self.server.output, selectors.EVENT_READ, self._hear_server)
+        self.deadline += self.more_seconds + time.monotonic() - began
 
     def _give_up(self) -> None:
         """Call it off. While the server lives, it may be what holds the scorer up, so the end is the script's."""
@@ -86,12 +112,15 @@ class Session:
             message = json.loads(line)
             if message.get("event") == "ready":
                 self.ready, self.held = True, b""
+            elif message.get("event") == "scored":
+                self.scored = True
             elif "ok" in message:
                 self.result = message
         return bool(chunk)
 
     def end(self) -> None:
         """Kill both sides and wait until nothing is left of them."""
+        self.last_look()
         self.out_of_memory = self.server.group.out_of_memory()  # the counter goes away with the box
         for sandbox in (self.server, self.scorer):
             sandbox.kill()
@@ -111,6 +140,8 @@ class Session:
             return self.cause, ""
         if self.result is not None and self.result.get("ok") is True:
             return "ok", ""
+        if self.result is not None and self.result.get("code") == "breach":
+            return "breach", str(self.result["detail"])
         if self.out_of_memory:
             return "memory_limit", ""
         code = "" if self.result is None else str(self.result.get("code"))

@@ -33,6 +33,7 @@ class Meter:
     ended: float = 0.0
     _busy_at_start: float = field(init=False)
     _busy_seconds: float = 0.0
+    _beside_at_start: float = field(init=False)
     _beside_seconds: float = 0.0
     _own_at_start: float = field(default_factory=time.process_time)
     _own_seconds: float = 0.0
@@ -47,6 +48,7 @@ class Meter:
         self._cpu_at_start = self.box.group.cpu_seconds() or 0.0
         self.watch.look()
         self._waited_at_start = self.watch.waited_seconds
+        self._beside_at_start = self._beside()
 
     def memory_now(self) -> int:
         """Return bytes held: the control group's count, or resident pages plus what lies in the private tmpfs."""
@@ -69,13 +71,16 @@ class Meter:
         self.peak_tasks = max(self.peak_tasks, sample.threads)
         self._busy_seconds = procs.busy_seconds(self.cpus) - self._busy_at_start
         self._own_seconds = time.process_time() - self._own_at_start
-        if self.beside is not None:
-            counted = self.beside.group.cpu_seconds()
-            seen = procs.Watch(self.beside.init_pid).look().cpu_seconds if counted is None else counted
-            self._beside_seconds = max(self._beside_seconds, seen)
+        self._beside_seconds = max(self._beside_seconds, self._beside() - self._beside_at_start)
         self.ended = now
         self._keep((round(now - self.started, 2), round(self.cpu_seconds, 2), memory, sample.processes))
         return {"cpu_seconds": round(self.cpu_seconds, 2), "memory_bytes": memory, "processes": sample.processes}
+
+    def _beside(self) -> float:
+        if self.beside is None:
+            return 0.0
+        counted = self.beside.group.cpu_seconds()
+        return procs.Watch(self.beside.init_pid).look().cpu_seconds if counted is None else counted
 
     def _keep(self, point: tuple[float, float, int, int]) -> None:
         if self._looks % self._stride == 0:

@@ -67,7 +67,8 @@ def _score(_: argparse.Namespace) -> int:
     from pydantic import ValidationError
 
     from scoring.scorer.channel import ScoreFailed
-    from scoring.scorer.score import ScoreJob, score
+    from scoring.scorer.score import score
+    from scoring.scorer.task import ScoreJob
 
     try:
         job = ScoreJob.model_validate_json(sys.stdin.readline())
@@ -75,7 +76,12 @@ def _score(_: argparse.Namespace) -> int:
         print(f"job refused: {error}", file=sys.stderr)
         return REFUSED
     try:
-        result = score(job, on_ready=lambda: _say({"event": "ready"}))
+        result = score(job, on_ready=lambda: _say({"event": "ready"}), on_scored=lambda: _say({"event": "scored"}))
+        if result.breaches:
+            detail = "; ".join(result.breaches)
+            _say({"ok": False, "code": "breach", "detail": detail, "probes": result.probe_table()})
+            return OK
+        answer = {"ok": True, "score": result.score_table(), "probes": result.probe_table()}
     except ScoreFailed as failure:
         _say({"ok": False, "code": failure.code})
         return OK
@@ -83,7 +89,7 @@ def _score(_: argparse.Namespace) -> int:
         traceback.print_exc()
         _say({"ok": False, "code": "host_fault"})
         return HOST_FAULT
-    _say({"ok": True, "score": result.to_json()})
+    _say(answer)
     return OK
 
 

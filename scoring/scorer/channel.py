@@ -30,7 +30,7 @@ import struct
 import time
 from collections.abc import Iterator
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 import torch
 
@@ -51,8 +51,20 @@ class ScoreFailed(Exception):
         self.code = code
 
 
+class Piece(NamedTuple):
+    """Logits [positions, V] of the row in place `slot` of a batch, from position `start` on."""
+
+    slot: int
+    start: int
+    logits: torch.Tensor
+
+    @property
+    def stop(self) -> int:
+        return self.start + len(self.logits)
+
+
 class Channel:
-    """Talk to one model server about batches of `batch_size` rows of `seq_len` tokens."""
+    """Talk to one model server about batches of `batch_size` rows of `seq_len` tokens; `sock` is taken over."""
 
     def __init__(self, sock: socket.socket, *, batch_size: int, seq_len: int, vocab_size: int) -> None:
         sock.shutdown(socket.SHUT_RD)
@@ -77,6 +89,7 @@ class Channel:
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
         os.close(self._answers)
+        self._socket.close()
 
     def await_ready(self, deadline: float) -> None:
         """Wait until the server has loaded the model. Raises ScoreFailed."""
@@ -102,15 +115,24 @@ class Channel:
             raise ScoreFailed("contract")
         return TYPES[code]
 
-    def copy_logits(self, slot: int, dtype: torch.dtype) -> Iterator[tuple[int, torch.Tensor]]:
-        """Copy a slot's logits to private memory, once, as (first position, [positions, V]) of at most 256 MB."""
-        vocab_size = self._shape[2]
-        step = max(1, BLOCK_BYTES // (vocab_size * dtype.itemsize))
-        for start in range(0, self.positions, step):
-            count = min(step, self.positions - start)
-            offset = slot * self._logit_stride + start * vocab_size * dtype.itemsize
-            shared = torch.frombuffer(self._logits, dtype=dtype, count=count * vocab_size, offset=offset)
-            yield start, shared.clone().view(count, vocab_size)
+    def copy_logits(self, slot: int, dtype: torch.dtype) -> Iterator[list[Piece]]:
+        """Copy a slot's logits to private memory, once, in blocks of at most 256 MB; no piece spans two rows."""
+        batch_size, seq_len, vocab_size = self._shape
+        width = vocab_size * dtype.itemsize
+        step = max(1, min(seq_len, BLOCK_BYTES // width))
+        block: list[Piece] = []
+        held = 0
+        for row in range(batch_size):
+            for start in range(0, seq_len, step):
+                count = min(step, seq_len - start)
+                if block and held + count * width > BLOCK_BYTES:
+                    yield block
+                    block, held = [], 0
+                offset = slot * self._logit_stride + (row * seq_len + start) * width
+                shared = torch.frombuffer(self._logits, dtype=dtype, count=count * vocab_size, offset=offset)
+                block.append(Piece(row, start, shared.clone().view(count, vocab_size)))
+                held += count * width
+        yield block
 
     def stop(self) -> None:
         """Tell the server that nothing more will be asked."""

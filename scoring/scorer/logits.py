@@ -15,8 +15,8 @@ class NonFinite(Exception):
     """A logit, or a loss made from finite logits, is NaN or infinite."""
 
 
-def position_nats(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """Compute -ln softmax(logits)[target] at every position.
+def measure(logits: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, float]:
+    """Compute -ln softmax(logits)[target] at every position, and the largest absolute logit.
 
     logits [P, V] of any floating type, targets [P] int64 → float64 [P], nats. Every logit has to be finite, at
     positions that are not scored too; minus infinity counts as not finite. Raises NonFinite.
@@ -33,4 +33,9 @@ def position_nats(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
         torch.sub(torch.logsumexp(wide, dim=1), chosen, out=nats[piece])
     if not torch.isfinite(nats).all():  # 1e308 minus -1e308
         raise NonFinite
-    return nats
+    return nats, max(-float(low), float(high))
+
+
+def position_nats(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """Compute the nats of `measure` alone."""
+    return measure(logits, targets)[0]

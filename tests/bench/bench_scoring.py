@@ -17,7 +17,9 @@ from scoring import shards
 from scoring.scorer import sealed
 from scoring.scorer.channel import TYPES
 from scoring.scorer.logits import position_nats
-from scoring.scorer.score import Rows, ScoreJob, open_target, score
+from scoring.scorer.score import read_target, score
+from scoring.scorer.target import Rows
+from scoring.scorer.task import ScoreJob
 
 VOCAB, LENGTH, BATCH, TOKENS, REPEATS = 1024, 256, 8, 62_000, 3
 ROOT = Path(__file__).parents[2]
@@ -57,7 +59,7 @@ def run() -> list[tuple[str, float, str]]:
         model = space["load_for_eval"](None, None)  # type: ignore[operator]
         alone, apart = [], []
         for _ in range(REPEATS):
-            alone.append(_in_one_process(model, open_target(job)))
+            alone.append(_in_one_process(model, read_target(job)[1]))
             apart.append(_sealed(folder, job))
     note = f"{min(apart):.2f} s against {min(alone):.2f} s, {TOKENS} tokens, V {VOCAB}, {threads} threads"
     return [("sealed scoring / forward and loss in one process", min(apart) / min(alone), note)]
@@ -74,6 +76,7 @@ def _target(folder: Path, threads: int) -> ScoreJob:
         shard=str(folder / "shard"),
         key=str(folder / "key"),
         commitment=commitment,
+        checkpoint="c" * 64,
         seq_len=LENGTH,
         batch_size=BATCH,
         vocab_size=VOCAB,
@@ -102,6 +105,6 @@ def _sealed(folder: Path, job: ScoreJob) -> float:
     places = ["--script", str(folder / "script"), "--constants", str(folder / "constants.json")]
     process = subprocess.Popen(server + places, pass_fds=[theirs.fileno()], cwd=folder)
     theirs.close()
-    result = score(job.model_copy(update={"channel_fd": ours.detach()}), on_ready=lambda: None)
+    result = score(job.model_copy(update={"channel_fd": ours.detach()}), on_ready=int, on_scored=int)
     process.wait(30)
-    return result.seconds
+    return result.score.seconds

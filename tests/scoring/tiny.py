@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.scorer.build import Plan, build
-from scoring.scorer.score import ScoreJob
+from scoring.scorer.task import ScoreJob
 
 ROOT = Path(__file__).parents[2]
 VOCAB, LENGTH, BATCH = 300, 32, 4
@@ -51,6 +51,7 @@ class Tiny:
             "shard": str(self.home / "sealed/tiny/public.shard"),
             "key": str(self.home / "sealed/key"),
             "commitment": self.manifest["public"]["commitment"],
+            "checkpoint": "c" * 64,
             "seq_len": LENGTH,
             "batch_size": BATCH,
             "vocab_size": VOCAB,
@@ -61,6 +62,18 @@ class Tiny:
             "threads": 1,
         }
         return ScoreJob.model_validate({**fields, **changes})
+
+    def probing(self, channel: socket.socket | int, **changes: Any) -> dict[str, Any]:
+        """How server P behind `channel` is asked: one strict position per row, a quarter of the rows again."""
+        fields = {
+            "strict_per_row": 1.0,
+            "repeats": 0.25,
+            "power": 1,
+            "reference": None,
+            "channel_fd": channel if isinstance(channel, int) else channel.fileno(),
+            "dev": str(self.open_dir / "dev.bin"),
+        }
+        return {**fields, **changes}
 
     def kit(self, folder: Path, **changes: Any) -> Path:
         """Lay out what a competitor downloads: prepare.py, constants.json and the open shards."""

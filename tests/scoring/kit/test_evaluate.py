@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from scoring import bpb, shards
 from scoring.scorer.logits import NonFinite, position_nats
-from scoring.scorer.score import Rows
+from scoring.scorer.target import Rows
 from tests.scoring.tiny import BATCH, LENGTH, VOCAB, Tiny
 
 

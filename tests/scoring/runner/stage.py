@@ -159,6 +159,7 @@ class Stage:
                 "commitment": None,
             },
             "checkpoint_sha256": None,
+            "probes": None,
             "host": {
                 "script_path": str(script_path),
                 "kit_dir": str(self.kit_dir),

@@ -27,6 +27,15 @@ def load_for_eval(checkpoint_path, device):
 TRAIN = UNIFORM + '\nif __name__ == "__main__":\n    open("out/final.pt", "wb").write(b"weights")\n'
 
 
+PROBES = {
+    "strict_per_row": 1,
+    "repeats": 0.1,
+    "power": 1,
+    "reference_sha256": None,
+    "make_reference": False,
+}
+
+
 class ScoreStage(Stage):
     """A host with a real sealed set and the same kit."""
 
@@ -67,6 +76,7 @@ class ScoreStage(Stage):
             "shards__target": "public",
             "shards__commitment": self.tiny.manifest["public"]["commitment"],
             "checkpoint_sha256": self.plant(),
+            "probes": PROBES,
             "host__sealed_dir": str(self.home / "sealed" / "tiny"),
             "host__key_path": str(self.home / "sealed" / "key"),
         }
@@ -186,6 +196,7 @@ def test_a_changed_checkpoint_is_not_scored(stage: ScoreStage) -> None:
         shards__target="public",
         shards__commitment=stage.tiny.manifest["public"]["commitment"],
         checkpoint_sha256=digest,
+        probes=PROBES,
         host__sealed_dir=str(stage.home / "sealed" / "tiny"),
         host__key_path=str(stage.home / "sealed" / "key"),
     )

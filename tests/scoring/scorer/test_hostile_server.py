@@ -22,6 +22,10 @@ from tests.scoring.tiny import BATCH, LENGTH, ROOT, VOCAB, Tiny
 Play = Callable[[socket.socket, list[int]], None]  # the descriptors are: tokens, logits, answers
 
 
+def nothing() -> None:
+    """There is nobody to tell."""
+
+
 def played(tiny: Tiny, play: Play, timeout: float = 30.0) -> str:
     """Score against a played server; give the outcome code, or "ok"."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -37,7 +41,7 @@ def played(tiny: Tiny, play: Play, timeout: float = 30.0) -> str:
     server = threading.Thread(target=serve)
     server.start()
     try:
-        score(tiny.job(ours.detach(), timeout_seconds=timeout), on_ready=lambda: None)
+        score(tiny.job(ours.detach(), timeout_seconds=timeout), on_ready=nothing, on_scored=nothing)
         return "ok"
     except ScoreFailed as failure:
         return failure.code
@@ -185,10 +189,10 @@ def test_logits_changed_after_the_bell_change_nothing(tiny: Tiny, monkeypatch: p
     compute = protocol.Channel.copy_logits
 
     def scribble(self: protocol.Channel, slot: int, dtype: object) -> object:
-        for start, block in compute(self, slot, dtype):  # type: ignore[arg-type]
+        for block in compute(self, slot, dtype):  # type: ignore[arg-type]
             before = memory[0][:]
             memory[0][:] = struct.pack("<f", float("nan")) * (len(memory[0]) // 4)
-            yield start, block
+            yield block
             memory[0][:] = before
 
     def play(sock: socket.socket, descriptors: list[int]) -> None:

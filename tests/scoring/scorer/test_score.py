@@ -19,7 +19,8 @@ from pydantic import ValidationError
 from scoring import bpb, shards
 from scoring.scorer import sealed
 from scoring.scorer.channel import ScoreFailed
-from scoring.scorer.score import ScoreJob, open_target, score
+from scoring.scorer.score import read_target, score
+from scoring.scorer.task import ScoreJob
 from tests.scoring.tiny import ROOT, VOCAB, Tiny, model_server
 
 SCRIPT = f"""
@@ -37,9 +38,13 @@ assert __name__ != "__main__"
 BIGRAM = SCRIPT.replace("{}", "torch.nn.functional.one_hot((tokens + 1) % V, V).to(torch.bfloat16)")
 
 
+def nothing() -> None:
+    """There is nobody to tell."""
+
+
 def scored(tiny: Tiny, folder: Path, script: str, **changes: Any) -> bpb.Score:
     with model_server(folder, script) as (channel, _):
-        return score(tiny.job(channel.detach(), **changes), on_ready=lambda: None)
+        return score(tiny.job(channel.detach(), **changes), on_ready=nothing, on_scored=nothing).score
 
 
 def by_hand(tiny: Tiny) -> tuple[float, int, int]:
@@ -95,7 +100,7 @@ def test_what_cannot_be_scored_has_its_code(tiny: Tiny, tmp_path: Path, body: st
 def test_what_does_not_load_says_why_on_its_own_stderr(tiny: Tiny, tmp_path: Path, script: str, reason: str) -> None:
     with model_server(tmp_path, script) as (channel, process):
         with pytest.raises(ScoreFailed) as failure:
-            score(tiny.job(channel.detach()), on_ready=lambda: None)
+            score(tiny.job(channel.detach()), on_ready=nothing, on_scored=nothing)
         said = process.communicate()[1].decode()
     assert failure.value.code == "load_failed"
     assert reason in said
@@ -105,7 +110,7 @@ def test_what_does_not_load_says_why_on_its_own_stderr(tiny: Tiny, tmp_path: Pat
 def test_nothing_is_printed_about_a_crash_next_to_sealed_text(tiny: Tiny, tmp_path: Path) -> None:
     with model_server(tmp_path, SCRIPT.replace("{}", "int(str(tokens.tolist()))")) as (channel, process):
         with pytest.raises(ScoreFailed):
-            score(tiny.job(channel.detach()), on_ready=lambda: None)
+            score(tiny.job(channel.detach()), on_ready=nothing, on_scored=nothing)
         assert process.communicate() == (b"", b"")
 
 
@@ -113,7 +118,7 @@ def test_the_script_is_seeded_and_finds_itself_by_name(tiny: Tiny, tmp_path: Pat
     script = "import random, sys, torch\nprint(random.random(), torch.rand(1).item())\n" + BIGRAM
     script += "assert sys.modules[__name__].V == V and sys.argv == ['train.py']\n"
     with model_server(tmp_path, script) as (channel, process):
-        score(tiny.job(channel.detach()), on_ready=lambda: None)
+        score(tiny.job(channel.detach()), on_ready=nothing, on_scored=nothing)
         said = process.communicate()[0].decode()
     drawn = torch.rand(1, generator=torch.Generator().manual_seed(11)).item()
     assert said == f"{Random(11).random()} {drawn}\n"  # noqa: S311 the server's own seed
@@ -127,7 +132,7 @@ def test_a_large_batch_is_copied_in_blocks(tiny: Tiny, tmp_path: Path, monkeypat
 @pytest.mark.parametrize("change", [{"commitment": "0" * 64}, {"bos": 1}, {"vocab_size": VOCAB - 1}])
 def test_our_own_mistakes_are_not_the_scripts(tiny: Tiny, change: dict[str, Any]) -> None:
     with pytest.raises(shards.ShardError):
-        open_target(tiny.job(3, **change))
+        read_target(tiny.job(3, **change))
 
 
 def test_another_token_table_is_refused(tiny: Tiny, tmp_path: Path) -> None:
@@ -135,7 +140,7 @@ def test_another_token_table_is_refused(tiny: Tiny, tmp_path: Path) -> None:
     table[40] += 1
     (tmp_path / "table").write_bytes(table)
     with pytest.raises(shards.ShardError, match="token table"):
-        open_target(tiny.job(3, token_bytes=str(tmp_path / "table")))
+        read_target(tiny.job(3, token_bytes=str(tmp_path / "table")))
 
 
 def run_command(channel: int, line: str) -> tuple[int, list[dict[str, Any]]]:

@@ -25,6 +25,7 @@ CATALOGUE: dict[str, tuple[str, Severity]] = {
     "T902": ("runs-on-import", "reject"),
     "T903": ("no-checkpoint-written", "review"),
     "T904": ("launch-mismatch", "review"),
+    "H701": ("silent-fallback", "warn"),
 }
 SEVERITIES = ("reject", "review", "warn", "info", "off")
 

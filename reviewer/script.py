@@ -74,6 +74,34 @@ class Script:
         return [(name, canonical(b.path)) for name, bindings in every for b in bindings if b.kind == "ref"]
 
     @cached_property
+    def mentions(self) -> dict[str, list[cst.Name]]:
+        """Every place where a name stands, alone or as an attribute, by that name."""
+        found: dict[str, list[cst.Name]] = defaultdict(list)
+        for name in self.tree.of(cst.Name):
+            found[name.value].append(name)
+        return found
+
+    @cached_property
+    def handed_on(self) -> set[str]:
+        """The names of functions of this file that stand somewhere else than in their definition or a call of them."""
+        found = set()
+        for name in {f.name.value for f in self.tree.of(cst.FunctionDef)}:
+            if any(self._is_handed_on(node) for node in self.mentions[name]):
+                found.add(name)
+        return found
+
+    def _is_handed_on(self, name: cst.Name) -> bool:
+        node: cst.CSTNode = name
+        above = self.tree.parent(node)
+        if isinstance(above, cst.Attribute) and above.attr is node:
+            node, above = above, self.tree.parent(above)
+        if isinstance(above, cst.Arg):
+            return above.keyword is not node
+        return not (
+            isinstance(above, cst.FunctionDef | cst.Param) or (isinstance(above, cst.Call) and above.func is node)
+        )
+
+    @cached_property
     def called_names(self) -> set[str]:
         """Every plain name that is called somewhere."""
         return {c.func.value for c in self.tree.of(cst.Call) if isinstance(c.func, cst.Name)}

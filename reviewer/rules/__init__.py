@@ -24,6 +24,7 @@ PATHS = (
     "reviewer.rules.t902_runs_on_import.RunsOnImport",
     "reviewer.rules.t903_no_checkpoint_written.NoCheckpointWritten",
     "reviewer.rules.t904_launch_mismatch.LaunchMismatch",
+    "reviewer.rules.h701_silent_fallback.SilentFallback",
 )
 
 

@@ -24,26 +24,15 @@ def where_given(script: Script, place: cst.CSTNode, given: cst.BaseExpression | 
     if isinstance(given, cst.Name) and isinstance(helper, cst.FunctionDef) and hops < _HOPS:
         is_parameter = any(p.name.value == given.value for p in parameters(helper))
         sites = script.calls.sites.get(id(helper), ())
-        if is_parameter and sites and script.values.constant(given) is UNKNOWN and is_only_called(script, helper):
+        if (
+            is_parameter
+            and sites
+            and script.values.constant(given) is UNKNOWN
+            and helper.name.value not in script.handed_on
+        ):
             for site, own in sites:
                 script.budget.spend()
                 argument = script.calls.arguments(helper, site, own).get(given.value)
                 yield from where_given(script, site, argument, hops + 1)
             return
     yield place, given
-
-
-def is_only_called(script: Script, helper: cst.FunctionDef) -> bool:
-    """Tell whether every mention of a helper is a call, so that all of its calls can be seen."""
-    name = helper.name.value
-    for mention in script.tree.of(cst.Name):
-        if mention.value != name or mention is helper.name:
-            continue
-        script.budget.spend()
-        node: cst.CSTNode = mention
-        above = script.tree.parent(node)
-        if isinstance(above, cst.Attribute) and above.attr is node:
-            node, above = above, script.tree.parent(above)
-        if not (isinstance(above, cst.Call) and above.func is node):
-            return False
-    return True

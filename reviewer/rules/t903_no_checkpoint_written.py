@@ -95,7 +95,9 @@ class NoCheckpointWritten(Rule):
             what = f"Nothing in the file writes a checkpoint, and the platform takes `{CHECKPOINT}`."
             yield Found(script.tree.module, what, remedy)
             return
-        reached = [write for write in writes if _is_reached(script, write[0])]
+        running = _reached(script)
+        holders = [(script.scopes.function_of(call), call, path) for call, path in writes]
+        reached = [(call, path) for holder, call, path in holders if holder is None or id(holder) in running]
         moved = "os.chdir" in script.called
         fitting = [call for call, path in reached if path is None or moved or _is_checkpoint(path)]
         if not reached:
@@ -162,26 +164,10 @@ def _is_checkpoint(path: str) -> bool:
     return path == CHECKPOINT or path.endswith(f"/{CHECKPOINT}")
 
 
-def _is_reached(script: Script, call: cst.Call) -> bool:
-    """Tell whether a call can run when the file is started as a program."""
-    holder = script.scopes.function_of(call)
-    if holder is None:
-        return True
-    above = script.calls.reaching([id(holder)])
-    if id(script.tree.module) in above:
-        return True
-    functions = [script.calls.functions[key] for key in above if key in script.calls.functions]
-    names = {f.name.value for f in functions if isinstance(f, cst.FunctionDef)} - {_LOADER}
-    return any(isinstance(f, cst.Lambda) for f in functions) or _is_handed_on(script, names)
-
-
-def _is_handed_on(script: Script, names: set[str]) -> bool:
-    """Tell whether one of these is mentioned other than by a call: a thread, a handler or a decorator runs it."""
-    for name in script.tree.of(cst.Name):
-        if name.value in names:
-            above = script.tree.parent(name)
-            if isinstance(above, cst.Attribute) and above.attr is name:
-                above = script.tree.parent(above)
-            if not isinstance(above, cst.FunctionDef | cst.Call):
-                return True
-    return False
+def _reached(script: Script) -> set[int]:
+    """Return the ids of the functions that can run when the file is started, also those that others are handed."""
+    functions = script.tree.of(cst.FunctionDef)
+    starts: list[cst.CSTNode] = [script.tree.module]
+    starts += [f for f in functions if f.name.value in script.handed_on and f.name.value != _LOADER]
+    starts += [f for f in script.tree.of(cst.Lambda) if script.scopes.function_of(f) is None]
+    return script.calls.reachable(starts)

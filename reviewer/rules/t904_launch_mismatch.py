@@ -118,18 +118,19 @@ def _needs_torchrun(script: Script) -> Iterator[Found]:
     """Find what fails where torchrun has not set its variables, and happens on every way through the script."""
     remedy = "Launch it with torchrun, or read it with a default, as `get_dist_info` of the kit does."
     written = _written(script)
+    early = _ending_early(script)
     for subscript in script.tree.of(cst.Subscript):
         index = subscript.slice[0].slice if len(subscript.slice) == 1 else None
         if not isinstance(index, cst.Index) or ENVIRON not in script.values.paths(subscript.value):
             continue
         key = script.values.constant(index.value)
-        if key in LAUNCHER_VARIABLES - written and _is_certain(script, subscript):
+        if key in LAUNCHER_VARIABLES - written and _is_certain(script, subscript, early):
             yield Found(
                 subscript, f"`{key}` is set by torchrun alone, and the launch command is plain `python`.", remedy
             )
     for _, call in script.calling(("torch.distributed.init_process_group",)):
         elsewhere = any(a.star or (a.keyword and a.keyword.value in ("init_method", "store")) for a in call.args)
-        if not elsewhere and not written and _is_certain(script, call):
+        if not elsewhere and not written and _is_certain(script, call, early):
             what = "Only torchrun prepares this process group, and the launch command is plain `python`."
             yield Found(call, what, remedy)
 
@@ -146,7 +147,7 @@ def _written(script: Script) -> frozenset[str]:
     return frozenset(key for key in keys if key in LAUNCHER_VARIABLES)
 
 
-def _is_certain(script: Script, node: cst.CSTNode, hops: int = 0) -> bool:
+def _is_certain(script: Script, node: cst.CSTNode, early: set[int], hops: int = 0) -> bool:
     """Tell whether nothing decides about this place: no branch around it, no early end before it, no caller."""
     script.budget.spend()
     below = node
@@ -156,18 +157,18 @@ def _is_certain(script: Script, node: cst.CSTNode, hops: int = 0) -> bool:
         if isinstance(above, cst.Try | cst.BooleanOperation | cst.For | cst.While | cst.With | cst.Match | cst.Lambda):
             return False
         if isinstance(above, cst.FunctionDef):
-            if _ends_early(script, above) or hops > _HOPS:
+            if id(above) in early or hops > _HOPS:
                 return False
             sites = script.calls.sites.get(id(above), ())
-            return any(_is_certain(script, call, hops + 1) for call, _ in sites[:8])
+            return any(_is_certain(script, call, early, hops + 1) for call, _ in sites[:8])
         below = above
     return isinstance(below, cst.Module)
 
 
-def _ends_early(script: Script, function: cst.FunctionDef) -> bool:
+def _ending_early(script: Script) -> set[int]:
+    """Return the ids of the functions that may end before their last line."""
     ends = script.tree.both(cst.Return, cst.Raise)
-    mine = [e for e in ends if script.scopes.function_of(e) is function]
-    return any(script.tree.enclosing(e, cst.If) is not None for e in mine)
+    return {id(script.scopes.function_of(end)) for end in ends if script.tree.enclosing(end, cst.If) is not None}
 
 
 def _flags(script: Script, launch: LaunchFacts) -> Iterator[Found]:

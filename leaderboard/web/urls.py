@@ -2,7 +2,18 @@
 
 from django.urls import path
 
-from leaderboard.web.views import board, competition, device_login, home, ledger, submission, team, tokens, upload
+from leaderboard.web.views import (
+    board,
+    competition,
+    device_login,
+    home,
+    ledger,
+    moderation,
+    submission,
+    team,
+    tokens,
+    upload,
+)
 
 app_name = "web"
 COMPETITION = "competitions/<slug:competition>/"
@@ -20,6 +31,9 @@ urlpatterns = [
     path(COMPETITION + "kit.zip", competition.kit, name="kit"),
     path(COMPETITION + "rules/", competition.rules, name="rules"),
     path(COMPETITION + "team/", team.team, name="team"),
+    path(COMPETITION + "queue/", moderation.queue, name="queue"),
+    path(COMPETITION + "queue/<int:pk>/", moderation.look, name="review"),
+    path(COMPETITION + "queue/<int:pk>/decide/", moderation.decide, name="decide"),
     path(PHASE, board.board_page, name="board"),
     path(PHASE + "submit/", upload.upload, name="upload"),
     path(SUBMISSION, submission.page, name="submission"),

@@ -9,7 +9,7 @@ from django.http.multipartparser import MultiPartParserError
 from ninja import NinjaAPI, Router
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
-from leaderboard.api import agents, competitions, device, me, standings, submissions
+from leaderboard.api import agents, competitions, device, me, moderation, standings, submissions
 from leaderboard.api.auth import Caller
 from leaderboard.core.errors import Refusal
 
@@ -20,6 +20,7 @@ api.add_router("device", device.router)
 api.add_router("competitions", competitions.router)
 api.add_router("competitions", standings.router)
 api.add_router("submissions", submissions.router)
+api.add_router("submissions", moderation.router)
 api.add_router("agents", agents.router)
 rest = Router(auth=Caller(optional=True))
 api.add_router("", rest)  # last: it takes every address that is left

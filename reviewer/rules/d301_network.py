@@ -21,12 +21,10 @@ _MODULES = frozenset(
         "comet_ml",
         "fabric",
         "ftplib",
-        "gdown",
         "grpc",
         "http.client",
         "http.server",
         "httpx",
-        "huggingface_hub",
         "imaplib",
         "mlflow",
         "neptune",
@@ -61,12 +59,6 @@ _FUNCTIONS = frozenset(
         "asyncio.open_connection",
         "asyncio.open_unix_connection",
         "asyncio.start_server",
-        "datasets.load_dataset",
-        "torch.hub.download_url_to_file",
-        "torch.hub.load",
-        "torch.hub.load_state_dict_from_url",
-        "torch.utils.model_zoo.load_url",
-        "torchvision.datasets.utils.download_url",
         "urllib.urlopen",
         "urllib.urlretrieve",
     ]
@@ -78,8 +70,8 @@ class Network(Rule):
     """Refuses scripts that reach for a network.
 
     What it looks for
-        Imports of network clients (`socket`, `urllib.request`, `requests`, `httpx`, `huggingface_hub`, `wandb`, …),
-        also by `__import__` or `importlib`, and single functions that download, such as `torch.hub.load`.
+        Imports of network clients (`socket`, `urllib.request`, `requests`, `httpx`, `boto3`, `wandb`, …), also by
+        `__import__` or `importlib`, and single functions that connect, such as `asyncio.open_connection`.
 
     Why it is refused
         A run is sealed: what it knows must come from the training shards. The sandbox has no network, so such a
@@ -105,7 +97,7 @@ class Network(Rule):
         "import json, http.client as h  # !\n",
         "m = __import__('sock' + 'et')  # !\n",
         "import importlib\nm = importlib.import_module('urllib.request')  # !\n",
-        "import torch\nf = torch.hub.load\nnet = f('a', 'b')  # !\n",
+        "import asyncio as a\nf = a.open_unix_connection\nnet = f('a')  # !\n",
         "def late():\n    import wandb  # !\n    wandb.init()\n",
         "import asyncio\nasync def f():\n    await asyncio.open_connection('a', 1)  # !\n",
     )

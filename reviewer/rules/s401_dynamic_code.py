@@ -12,6 +12,7 @@ from reviewer.fold import UNKNOWN
 from reviewer.nodes import children
 from reviewer.report import Severity
 from reviewer.rules.base import Found, Rule
+from reviewer.rules.pickles import DECODERS, UNPICKLERS, is_carried
 from reviewer.script import Script
 from reviewer.values import IMPORTERS, Ref
 
@@ -23,6 +24,9 @@ _RUNNERS = frozenset(
         "builtins.execfile",
         "types.FunctionType",
         "types.CodeType",
+        "typing.get_type_hints",
+        "typing._eval_type",
+        "typing_extensions.get_type_hints",
         "runpy.run_path",
         "runpy.run_module",
         "code.InteractiveInterpreter",
@@ -50,15 +54,16 @@ _RUNNERS = frozenset(
         "imp.load_source",
     ]
 )
+# These have a function of the script called at every line, where it can change what all other lines do.
+_WATCHERS = frozenset(
+    [f"{m}.{f}{e}" for m in ("sys", "threading") for f in ("settrace", "setprofile") for e in ("", "_all_threads")]
+    + ["sys.monitoring.register_callback", "sys.monitoring.set_events", "bdb.Bdb", "trace.Trace"]
+)
 # These run text, or call what they are given.
 _TIMERS = frozenset({"timeit.timeit", "timeit.repeat", "timeit.Timer"})
-# These run what stored bytes say; whether the bytes are the script's own, a person has to see.
-_UNPICKLERS = frozenset(
-    [f"{m}.{f}" for m in ("pickle", "_pickle", "dill", "cloudpickle") for f in ("load", "loads", "Unpickler")]
-    + ["shelve.open", "joblib.load", "torch.jit.load", "torch.package.PackageImporter"]
-)
 _NATIVE = frozenset({"torch.utils.cpp_extension.load", "torch.utils.cpp_extension.load_inline"})
-_WATCHED = _RUNNERS | _TIMERS | _UNPICKLERS | _NATIVE | IMPORTERS | {"builtins.getattr"}
+_ANNOTATIONS = frozenset({"inspect.get_annotations", "inspect.signature", "inspect.Signature.from_callable"})
+_WATCHED = _RUNNERS | _WATCHERS | _ANNOTATIONS | _TIMERS | UNPICKLERS | _NATIVE | IMPORTERS | {"builtins.getattr"}
 _LOOKUPS = frozenset({"builtins.globals()", "builtins.locals()", "builtins.vars()", "sys.modules"})
 _HANDED_ON = {
     "exec": "what it runs",
@@ -68,7 +73,6 @@ _HANDED_ON = {
 }
 # From any object these lead to the interpreter's own functions.
 _BACK_DOORS = frozenset({"__subclasses__", "__globals__", "__builtins__", "f_globals", "f_builtins", "func_globals"})
-_DECODERS = ("base64.", "zlib.", "lzma.", "gzip.", "bz2.", "marshal.", "binascii.", "codecs.")
 
 
 class DynamicCode(Rule):
@@ -78,8 +82,8 @@ class DynamicCode(Rule):
         `exec`, `eval`, `compile` and their relatives, called or handed on under any name; imports, `getattr` on
         modules and look-ups in `globals()`, `vars(module)` or `sys.modules` whose name is not a constant; attributes
         that lead from any object to the interpreter, such as `__subclasses__`. Text that a profiler, a timer or a
-        debugger would run. Pickles and native code that is compiled during the run go to a person, unless the file
-        carries the pickle itself.
+        debugger would run, or that annotations hold; functions that trace every line; pickles that the file carries.
+        Native code that is compiled during the run goes to a person.
 
     Why it is refused
         The text that people read must be the program that runs. Code that comes out of a string, a file or a
@@ -95,11 +99,13 @@ class DynamicCode(Rule):
     VALID: ClassVar = (
         "import re, torch\nr = re.compile('x')\nm = torch.compile(torch.nn.Linear(1, 1))\nm.eval()\n",
         "import torch\nd = getattr(torch, 'bfloat16')\nn = getattr(object(), str(d), None)\n",
+        "import inspect\ninspect.signature(f).parameters\ninspect.get_annotations(f, eval_str=False)\n",
         "import ast\nast.literal_eval('[1]')\n",
         "def eval(model):\n    return model\neval(3)\n",
         "import importlib\nm = importlib.import_module('math')\n",
         "import timeit, pickle\ndef f():\n    return pickle.dumps(1)\ntimeit.timeit(f)\ntimeit.timeit(lambda: 1)\n",
         "import torch\nw = torch.load('out/final.pt', weights_only=True)\ngetter = getattr(w, 'get')\n",
+        "import pickle\nf = pickle.load(open('out/a', 'rb'))\n",
         "import sys\nm = sys.modules[__name__]\nx = globals()['m']\n",
     )
     INVALID: ClassVar = (
@@ -120,13 +126,15 @@ class DynamicCode(Rule):
         "import os\nfs = list(map(getattr, [os], names))  # !\n",
         "import pydoc\ndef f(n):\n    return pydoc.locate(n)  # !\n",
         "import pickle\nf = pickle.loads(b'cos\\ngetcwd\\n(tR.')  # !\n",
-        "import pickle\nf = pickle.load(open('out/a', 'rb'))  # !\n",
         "import pickle, base64\nP = 'abc'\nf = pickle.loads(base64.b85decode(P))  # !\n",
         "from torch.utils.cpp_extension import load_inline\nm = load_inline('a', 'int f();')  # !\n",
         "import timeit\ntimeit.timeit('x = 1')  # !\n",
         "import cProfile\ncProfile.run('x = 1')  # !\n",
         "import torch\nc = torch.jit.CompilationUnit('def f(x): return x')  # !\n",
         "import code\ncode.interact()  # !\ncode.InteractiveInterpreter().runsource('x')  # !\n",
+        "import typing\nclass A:\n    pass\nA.__annotations__ = {'x': 'exit()'}\ntyping.get_type_hints(A)  # !\n",
+        "import sys, threading\nsys.settrace(f)  # !\nthreading.setprofile(f)  # !\nsys.setprofile(None)  # !\n",
+        "import inspect\ninspect.get_annotations(f, eval_str=True)  # !\ninspect.signature(f, eval_str=E)  # !\n",
         "import doctest\ndoctest.testmod()  # !\n",
     )
 
@@ -155,10 +163,17 @@ class DynamicCode(Rule):
         elif runner is not None:
             what = f"`{_short(runner)}` runs code that is made only during the run"
             yield _found(call, what, "Write that code into the file.")
+        elif any(p in _WATCHERS for p in paths):
+            what = "a function is called at every line from here on, and can change what the other lines do"
+            yield _found(call, what, "Do without it; print what you want to see.")
         elif any(p in _TIMERS for p in paths) and call.args and not script.values.of(call.args[0].value):
             yield _found(call, "a text is run as code here", "Hand over a function.")
-        elif any(p in _UNPICKLERS for p in paths):
-            yield from self._unpickled(script, call)
+        elif any(p in UNPICKLERS for p in paths):
+            if is_carried(script, call):
+                yield _found(call, "a pickle in the file can run any code when it is read", "Write out what it holds.")
+        elif any(p in _ANNOTATIONS for p in paths):
+            if any(_evaluates(script, arg) for arg in call.args):
+                yield _found(call, "annotations that are texts are run as code here", "Leave out `eval_str`.")
         elif any(p in _NATIVE for p in paths):
             what = "native code is compiled while the script runs"
             yield _found(call, what, "Write it in PyTorch or Triton, if you can.", "review")
@@ -171,12 +186,6 @@ class DynamicCode(Rule):
                 what = f"which part of `{script.tree.code(call.args[0].value)}` is used is known only during the run"
                 remedy = "Write the name itself, or choose from a dict of what it can be."
                 yield _found(call, what, remedy, "warn" if _is_dtype(script, call) else "reject")
-
-    def _unpickled(self, script: Script, call: cst.Call) -> Iterator[Found]:
-        what = "a pickle can run any code when it is read"
-        remedy = "Use `torch.load(…, weights_only=True)`, or JSON."
-        carried = bool(call.args) and _is_carried(script, call.args[0].value)
-        yield _found(call, what, remedy, "reject" if carried else "review")
 
     def _mentions(self, script: Script) -> Iterator[Found]:
         """Find `exec` and its like handed on without a call: in an alias, a list, an argument."""
@@ -211,18 +220,6 @@ def runs_decoded(script: Script, call: cst.Call) -> bool:
     return runs and is_decoded(script, call.args[0].value)
 
 
-def _is_carried(script: Script, payload: cst.CSTNode) -> bool:
-    """Tell whether bytes, or what they are decoded from, stand in the file itself."""
-    todo = [payload]
-    while todo:
-        node = todo.pop()
-        if isinstance(script.values.constant(node), str | bytes):
-            return True
-        if isinstance(node, cst.Call) and any(p.startswith((*_DECODERS, "io.")) for p in script.path_of(node)):
-            todo.extend(arg.value for arg in node.args[:1])
-    return False
-
-
 def is_decoded(script: Script, payload: cst.CSTNode) -> bool:
     """Tell whether a value comes out of a decoder, directly or through names, from what the file carries."""
     todo: list[cst.CSTNode] = [payload]
@@ -232,7 +229,7 @@ def is_decoded(script: Script, payload: cst.CSTNode) -> bool:
         if id(node) in seen:
             continue
         seen.add(id(node))
-        if isinstance(node, cst.Call) and any(p.startswith(_DECODERS) for p in script.path_of(node)):
+        if isinstance(node, cst.Call) and any(p.startswith(DECODERS) for p in script.path_of(node)):
             return True
         if isinstance(node, cst.Name):
             bindings = script.scopes.of(node).find(node.value)
@@ -243,6 +240,11 @@ def is_decoded(script: Script, payload: cst.CSTNode) -> bool:
 
 def _found(node: cst.CSTNode, what: str, remedy: str, at_most: Severity = "reject") -> Found:
     return Found(node, f"{what[0].upper()}{what[1:]}.", remedy, at_most)
+
+
+def _evaluates(script: Script, arg: cst.Arg) -> bool:
+    named = arg.keyword is not None and arg.keyword.value == "eval_str"
+    return arg.star == "**" or (named and script.values.constant(arg.value) is not False)
 
 
 def _is_dtype(script: Script, call: cst.Call) -> bool:

@@ -1,0 +1,174 @@
+"""D302 pretrained-or-hub."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import libcst as cst
+
+from reviewer.fold import UNKNOWN
+from reviewer.rules.base import Found, Rule
+from reviewer.scope import dotted
+from reviewer.script import Script
+from reviewer.values import IMPORTERS, Own
+
+# These packages exist to fetch what others have trained or collected.
+_HUB_NAMES = (
+    "huggingface_hub torch.hub torch.utils.model_zoo gensim.downloader kagglehub modelscope torchaudio.pipelines "
+    "torchvision.prototype.hub tensorflow_hub tensorflow_datasets gdown"
+)
+_HUBS = tuple(_HUB_NAMES.split())
+_FUNCTIONS = (
+    "datasets.load_dataset datasets.load_dataset_builder datasets.get_dataset_config_names evaluate.load "
+    "tiktoken.get_encoding tiktoken.encoding_for_model nltk.download nltk.downloader.download spacy.load "
+    "spacy.cli.download stanza.download stanza.Pipeline transformers.pipeline transformers.utils.cached_file "
+    "sentence_transformers.SentenceTransformer sentence_transformers.CrossEncoder clip.load open_clip.create_model "
+    "open_clip.create_model_and_transforms whisper.load_model fasttext.util.download_model bpemb.BPEmb vllm.LLM "
+    "torchtext.vocab.GloVe torchtext.vocab.FastText torchtext.vocab.CharNGram torchtext.vocab.pretrained_aliases "
+    "sklearn.datasets.fetch_openml sklearn.datasets.fetch_20newsgroups sklearn.datasets.fetch_rcv1 flair.models "
+    "torchvision.datasets.utils.download_url torchvision.datasets.utils.download_and_extract_archive "
+    "torchvision.models.get_model_weights torchvision.models.get_weight keras.utils.get_file lightning.LLM.load "
+    "tokenizers.Tokenizer.from_pretrained sacremoses.download laion_clap.CLAP_Module litgpt.LLM.load"
+)
+_FETCHING = frozenset(_FUNCTIONS.split())
+_MODELS = ("torchvision.models.", "timm.", "torchaudio.models.", "segmentation_models_pytorch.", "keras.applications.")
+# Methods that fetch weights or a tokenizer, whatever they are methods of.
+_METHODS = frozenset({"from_pretrained", "load_from_hub", "from_hub", "snapshot_download", "hf_hub_download"})
+_REMEDY = "Build the model from its configuration with weights of your own, and take data and tokenizer from the kit."
+
+
+class PretrainedOrHub(Rule):
+    """Refuses weights, tokenizers and data that others have made.
+
+    What it looks for
+        `from_pretrained`, `torch.hub`, `huggingface_hub`, `datasets.load_dataset`, `spacy.load`, downloads of `gensim`,
+        `nltk` and `tiktoken`, and models of `torchvision`, `timm` and the like that are asked for `pretrained` or
+        `weights`.
+
+    Why it is refused
+        A run learns from the training shards and from nothing else: what was trained elsewhere has seen other text,
+        the scored text perhaps. The sandbox has no network either, so the script would fail after its quota was spent.
+
+    Do instead
+        Build the model from a configuration, as in `GPT2LMHeadModel(GPT2Config())`; that is no finding. Take data and
+        tokenizer from the kit.
+    """
+
+    code = "D302"
+
+    VALID: ClassVar = (
+        "from transformers import GPT2Config, GPT2LMHeadModel, AutoModel\n"
+        "m = GPT2LMHeadModel(GPT2Config(n_layer=2))\nn = AutoModel.from_config(GPT2Config())\n",
+        "import timm, torchvision\na = timm.create_model('vit', pretrained=False)\n"
+        "b = torchvision.models.resnet18(weights=None)\nc = torchvision.models.resnet18()\n",
+        "class GPT:\n    @classmethod\n    def from_pretrained(cls, path):\n        return cls()\n"
+        "m = GPT.from_pretrained('out/a')\n",
+        "import torch\nweights = torch.zeros(3)\nh = torch.nn.functional.cross_entropy(a, b, weights)\n",
+        "def load_dataset(name):\n    return name\nload_dataset('a')\n",
+        "import torchvision\nd = torchvision.datasets.MNIST('out', download=False)\n",
+    )
+    INVALID: ClassVar = (
+        "from transformers import AutoModel\nm = AutoModel.from_pretrained('gpt2')  # !\n",
+        "import transformers as t\nf = t.GPT2LMHeadModel.from_pretrained\nm = f('gpt2')  # !\n",
+        "import transformers\nm = getattr(transformers.AutoModel, 'from_' + 'pretrained')('a')  # !\n",
+        "def f(cls):\n    return cls.from_pretrained('a')  # !\n",
+        "import torch\nn = torch.hub.load('a', 'b')  # !\n",
+        "from torch import hub  # !\nn = hub.load('a', 'b')  # !\n",
+        "import torch.utils.model_zoo as z  # !\nw = z.load_url('a')  # !\n",
+        "from huggingface_hub import hf_hub_download as h  # !\nh('a', 'b')  # !\n",
+        "import importlib\nh = importlib.import_module('huggingface_' + 'hub')  # !\n",
+        "import datasets\nd = datasets.load_dataset('a')  # !\n",
+        "from datasets import load_dataset\nfs = list(map(load_dataset, ['a']))  # !\n",
+        "import gensim.downloader as api  # !\nw = api.load('glove')  # !\n",
+        "import tiktoken\ne = tiktoken.get_encoding('gpt2')  # !\n",
+        "import spacy, nltk\nn = spacy.load('en')  # !\nnltk.download('punkt')  # !\n",
+        "import timm\nm = timm.create_model('vit', pretrained=True)  # !\nn = timm.create_model('vit', True)  # !\n",
+        "import torchvision\nm = torchvision.models.resnet18(weights='DEFAULT')  # !\n",
+        "from torchvision.models import resnet18 as r\nP = dict(a=1)\nm = r(pretrained=P)  # !\nn = r(**P)  # !\n",
+        "import torchvision\nd = torchvision.datasets.MNIST('out', download=True)  # !\n",
+        "models = [x.from_pretrained for x in y]  # !\n",
+    )
+
+    def check(self, script: Script) -> Iterator[Found]:
+        found = {id(node): Found(node, what, _REMEDY) for node, what in self._everything(script)}
+        for one in found.values():  # a function inside a call of it is one finding
+            if not any(id(above) in found for above in script.tree.ancestors(one.node)):
+                yield one
+
+    def _everything(self, script: Script) -> Iterator[tuple[cst.CSTNode, str]]:
+        yield from _imports(script)
+        for path, calls in script.called.items():
+            if _fetches(path):
+                yield from ((call, _fetched(path)) for call in calls)
+            elif path.startswith(_MODELS) or path.startswith("torchvision.datasets."):
+                yield from ((call, _fetched(path)) for call in calls if _asks(script, path, call))
+        yield from _handed_on(script)
+        for name in _METHODS:
+            if name in script.text:
+                yield from _methods(script, name)
+
+
+def _imports(script: Script) -> Iterator[tuple[cst.CSTNode, str]]:
+    for plain in script.tree.of(cst.Import):
+        for alias in plain.names:
+            if _is_hub(path := dotted(alias.name)):
+                yield plain, _fetched(path)
+    for chosen in script.tree.of(cst.ImportFrom):
+        module = dotted(chosen.module) if chosen.module is not None and not chosen.relative else ""
+        names = [] if isinstance(chosen.names, cst.ImportStar) else [dotted(a.name) for a in chosen.names]
+        for path in (module, *(f"{module}.{name}" for name in names)):
+            if _is_hub(path):
+                yield chosen, _fetched(path)
+    for _, call in script.calling(IMPORTERS):
+        yield from ((call, _fetched(path)) for path in script.values.paths(call) if _is_hub(path))
+
+
+def _methods(script: Script, name: str) -> Iterator[tuple[cst.CSTNode, str]]:
+    """Find a method of this name called or handed on, unless it is the script's own."""
+    for attribute in script.tree.of(cst.Attribute):
+        if attribute.attr.value == name and not any(isinstance(v, Own) for v in script.values.of(attribute)):
+            parent = script.tree.parent(attribute)
+            if isinstance(parent, cst.Call) and parent.func is attribute:
+                yield parent, _fetched(name)
+            elif not isinstance(parent, cst.AssignTarget | cst.Assign):
+                yield attribute, _fetched(name)
+
+
+def _handed_on(script: Script) -> Iterator[tuple[cst.CSTNode, str]]:
+    """Find such functions as arguments of calls: `map(load_dataset, names)`."""
+    bound = {name for name, path in script.imports if _fetches(path)}
+    for name in script.tree.of(cst.Name) if bound else ():
+        if name.value in bound and isinstance(script.tree.parent(name), cst.Arg):
+            yield from ((name, _fetched(path)) for path in script.values.paths(name) if _fetches(path))
+
+
+def _fetches(path: str) -> bool:
+    return path in _FETCHING or path.rpartition(".")[2] in _METHODS or (_is_hub(path) and "()" not in path)
+
+
+def _is_hub(path: str) -> bool:
+    return path.startswith(_HUBS) and any(path == hub or path.startswith(f"{hub}.") for hub in _HUBS)
+
+
+def _asks(script: Script, path: str, call: cst.Call) -> bool:
+    """Tell whether a call asks for trained weights or a download, or may do so by what only the run knows."""
+    if any(arg.star == "**" for arg in call.args):
+        return True
+    for arg in call.args:
+        if arg.keyword is not None and arg.keyword.value in _ASKING and _may_be_true(script, arg.value):
+            return True
+    second = [a.value for a in call.args if a.keyword is None][1:2]
+    return path.endswith("create_model") and any(_may_be_true(script, value) for value in second)
+
+
+_ASKING = frozenset({"pretrained", "weights", "weights_backbone", "pretrained_backbone", "download", "checkpoint_path"})
+
+
+def _may_be_true(script: Script, value: cst.BaseExpression) -> bool:
+    constant = script.values.constant(value)
+    return constant is UNKNOWN or bool(constant)
+
+
+def _fetched(path: str) -> str:
+    return f"`{path}` fetches what was trained or collected elsewhere."

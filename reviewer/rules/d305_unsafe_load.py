@@ -1,0 +1,178 @@
+"""D305 unsafe-load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import libcst as cst
+
+from reviewer.rules.base import Found, Rule
+from reviewer.rules.pickles import UNPICKLERS, is_carried
+from reviewer.script import Script
+
+_LOADS = ("torch.load", "torch.serialization.load")
+_ALLOWING = frozenset({"torch.serialization.add_safe_globals", "torch.serialization.safe_globals"})
+_ARRAYS = frozenset({"numpy.load", "numpy.lib.format.read_array", "numpy.lib.npyio.load"})
+_STRICT = "load_state_dict"
+
+
+class UnsafeLoad(Rule):
+    """Sends loads that can run code, or that leave weights out, to a person.
+
+    What it looks for
+        `torch.load` without `weights_only=True`, pickles read in any other way (`pickle`, `joblib`, `shelve`, `dill`,
+        `numpy.load` with `allow_pickle`, `torch.jit.load`), and `load_state_dict` with `strict=False`.
+
+    Why it is refused
+        A pickle may run any code when it is read, and nobody has audited that code. With `strict=False` the scored
+        model can have other weights than the checkpoint's, and no error says so.
+
+    Do instead
+        Write `torch.load(path, weights_only=True)` and `load_state_dict(state)`. For anything but tensors use JSON.
+    """
+
+    code = "D305"
+
+    VALID: ClassVar = (
+        "import torch\ndef f(path, device):\n    return torch.load(path, map_location=device, weights_only=True)\n",
+        "import torch\nSAFE = True\nw = torch.load('out/a', weights_only=SAFE)\nm.load_state_dict(w, True)\n",
+        "import numpy as np\nx = np.load('out/a.npy')\ny = np.load('out/a.npz', allow_pickle=False)\n",
+        "import pickle\nb = pickle.dumps(1)\nfor a, b in zip(c, d, strict=False):\n    pass\n",
+        "import torch, functools\nread = functools.partial(torch.load, weights_only=True)\nw = read('out/a')\n",
+        "class A:\n    def load_state_dict(self, state, strict=True):\n"
+        "        self.inner.load_state_dict(state, strict=strict)\n",
+    )
+    INVALID: ClassVar = (
+        "import torch\nw = torch.load('out/a')  # !\nv = torch.load('out/a', weights_only=False)  # !\n",
+        "from torch import load as get\nw = get('out/a', None, weights_only=not True)  # !\n",
+        "import torch\ndef f(o):\n    return torch.load('out/a', **o)  # !\n",
+        "import torch\ndef f(safe):\n    return torch.load('out/a', weights_only=safe)  # !\n",
+        "import torch\nload = torch.load\nw = load('out/a')  # !\n",
+        "import torch\nws = list(map(torch.load, ['out/a']))  # !\n",
+        "import torch\nfrom functools import partial\nf = partial(torch.load, weights_only=False)\nf('out/a')  # !\n",
+        "import torch, os\ntorch.serialization.add_safe_globals([os.system])  # !\n",
+        "import pickle as p, io\nx = p.load(open('out/a', 'rb'))  # !\ny = p.Unpickler(io.BytesIO(z)).load()  # !\n",
+        "import pickle\nclass Mine(pickle.Unpickler):  # !\n    pass\n",
+        "import joblib, shelve, dill\njoblib.load('out/a')  # !\nshelve.open('out/b')  # !\ndill.loads(x)  # !\n",
+        "import numpy as np\nx = np.load('out/a.npy', allow_pickle=True)  # !\ny = np.load('out/a', None, True)  # !\n",
+        "m.load_state_dict(s, strict=False)  # !\nm.load_state_dict(s, False)  # !\n",
+        "import torch\nf = m.load_state_dict\nf(s, strict=0)  # !\ntorch.nn.Module.load_state_dict(m, s, False)  # !\n",
+        "getattr(m, 'load_' + 'state_dict')(s, strict=LATER)  # !\n",
+    )
+
+    def check(self, script: Script) -> Iterator[Found]:
+        seen: set[int] = set()
+        for found in self._everything(script):
+            if id(found.node) not in seen:
+                seen.add(id(found.node))
+                yield found
+
+    def _everything(self, script: Script) -> Iterator[Found]:
+        for path, call in script.calling(_LOADS):
+            if not _is_true(script, _given(script, call, "weights_only")):
+                what = f"`{path}` may run what the file says, since `weights_only` is not known to be True"
+                yield _found(call, what, "Add `weights_only=True`.")
+        for _, call in script.calling(UNPICKLERS):
+            if not is_carried(script, call):
+                yield _found(call, "A pickle can run any code when it is read", "Save tensors, or use JSON.")
+        for _, call in script.calling(_ALLOWING):
+            what = "More than tensors is let into loads with `weights_only`"
+            yield _found(call, what, "Save tensors and plain containers, which need no exception.")
+        for path, call in script.calling(_ARRAYS):
+            if _is_set(script, call, "allow_pickle", 2 if path == "numpy.load" else 1):
+                yield _found(call, "With `allow_pickle`, an array may run any code when it is read", "Leave it out.")
+        if any(name in script.text for name in ("pickle", "Unpickler", "dill")):
+            yield from _subclasses(script)
+        yield from _handed_on(script)
+        if "strict" in script.text or _STRICT in script.text:
+            yield from _lenient(script)
+
+
+def _found(node: cst.CSTNode, what: str, remedy: str) -> Found:
+    return Found(node, f"{what}.", remedy, "review")
+
+
+def _given(script: Script, call: cst.Call, keyword: str) -> cst.BaseExpression | None:
+    """Return what a call, or the partial that made the called function, gives for a keyword."""
+    todo, seen = [call], set()
+    while todo:
+        one = todo.pop()
+        for arg in one.args:
+            if arg.keyword is not None and arg.keyword.value == keyword:
+                return arg.value
+        seen.add(id(one))
+        func = one.func
+        bindings = script.scopes.of(func).find(func.value) if isinstance(func, cst.Name) else ()
+        makers = [b.node for b in bindings] if len(bindings) == 1 else [func]
+        todo += (m for m in makers if isinstance(m, cst.Call) and id(m) not in seen)
+    return None
+
+
+def _is_true(script: Script, value: cst.BaseExpression | None) -> bool:
+    return value is not None and script.values.constant(value) is True
+
+
+def _is_set(script: Script, call: cst.Call, keyword: str, position: int) -> bool:
+    """Tell whether an argument that is False when left out may be anything else."""
+    positional = [a.value for a in call.args if a.keyword is None and not a.star]
+    value = positional[position] if len(positional) > position else _given(script, call, keyword)
+    unknown = any(arg.star == "**" for arg in call.args)
+    return unknown or (value is not None and script.values.constant(value) is not False)
+
+
+def _subclasses(script: Script) -> Iterator[Found]:
+    for cls in script.tree.of(cst.ClassDef):
+        if any(path in UNPICKLERS for base in cls.bases for path in script.values.paths(base.value)):
+            yield _found(cls, "A reader of pickles of your own can run any code that it reads", "Use JSON.")
+
+
+def _handed_on(script: Script) -> Iterator[Found]:
+    """Find such functions as arguments of calls, which say nothing of how they will be called."""
+    for path, calls in script.called.items():
+        if path.rpartition(".")[2] in ("map", "submit", "apply", "apply_async", "starmap", "filter"):
+            for arg in (arg for call in calls for arg in call.args):
+                if any(p in UNPICKLERS or p in _LOADS for p in script.values.paths(arg.value)):
+                    yield _found(
+                        arg.value, "A load that can run code is handed on", "Call it with `weights_only=True`."
+                    )
+
+
+def _lenient(script: Script) -> Iterator[Found]:
+    """Find loads of weights that may leave some out."""
+    aliases = {
+        target.target.value
+        for assign in script.tree.of(cst.Assign)
+        if _is_state_loader(script, assign.value)
+        for target in assign.targets
+        if isinstance(target.target, cst.Name)
+    }
+    for call in script.tree.of(cst.Call):
+        aliased = isinstance(call.func, cst.Name) and call.func.value in aliases
+        if not aliased and not _is_state_loader(script, call.func):
+            continue
+        positional = [a.value for a in call.args if a.keyword is None and not a.star]
+        at = 2 if any(path.endswith(f"Module.{_STRICT}") for path in script.path_of(call)) else 1
+        strict = positional[at] if len(positional) > at else _given(script, call, "strict")
+        if strict is not None and script.values.constant(strict) not in (True, 1) and not _passed_on(script, strict):
+            what = "With `strict=False` weights can be missing from the model, and nothing says so"
+            yield _found(call, what, "Leave it out, and save the checkpoint under the names that the model has.")
+
+
+def _is_state_loader(script: Script, node: cst.CSTNode) -> bool:
+    """Tell whether this is the `load_state_dict` of something, also by `getattr` or as a partial."""
+    if isinstance(node, cst.Attribute):
+        return node.attr.value == _STRICT
+    if not isinstance(node, cst.Call) or not node.args:
+        return False
+    if "functools.partial" in script.path_of(node):
+        return _is_state_loader(script, node.args[0].value)
+    named = isinstance(node.func, cst.Name) and node.func.value == "getattr" and len(node.args) > 1
+    return named and script.values.constant(node.args[1].value) == _STRICT
+
+
+def _passed_on(script: Script, strict: cst.BaseExpression) -> bool:
+    """Tell whether a `load_state_dict` of the script passes its own argument on; its callers are looked at."""
+    function = script.scopes.function_of(strict)
+    own = isinstance(function, cst.FunctionDef) and function.name.value == _STRICT
+    return own and isinstance(strict, cst.Name) and strict.value == "strict"

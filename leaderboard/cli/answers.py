@@ -46,6 +46,26 @@ def rows(table: Any, key: str) -> list[JSON]:
 
 
 @dataclass(frozen=True)
+class LogPiece:
+    """Text of a run's log up to byte `next`; `attempt` counts from 1, 0 before the first has begun."""
+
+    text: str
+    next: int
+    final: bool
+    attempt: int
+
+    @classmethod
+    def read(cls, answer: Any) -> LogPiece:
+        """Read one from the API's JSON. Raises BadAnswer."""
+        return cls(
+            text=need(answer, "text", str),
+            next=need(answer, "next", int),
+            final=need(answer, "final", bool),
+            attempt=need(answer, "attempt", int),
+        )
+
+
+@dataclass(frozen=True)
 class Submission:
     """What the CLI shows of a submission; `reason` is (code, sentence)."""
 
@@ -58,6 +78,8 @@ class Submission:
     report: JSON | None
     runs: list[JSON]
     standing: JSON | None
+    private: JSON | None  # its row of the private board, where the reader may see it
+    probes: list[JSON]  # how each run was probed on the public shard
     quota: JSON | None
     url: str
 
@@ -84,6 +106,8 @@ class Submission:
             report=report,
             runs=rows(answer, "runs") if isinstance(answer, dict) and answer.get("runs") is not None else [],
             standing=standing,
+            private=maybe(answer, "private", dict),
+            probes=rows(answer, "probes") if isinstance(answer, dict) and answer.get("probes") is not None else [],
             quota=maybe(answer, "quota", dict),
             url=maybe(answer, "url", str) or "",
         )

@@ -1,7 +1,7 @@
 """The platform's public API over HTTP: one class, every answer either checked JSON or an error of errors.py.
 
 The token travels in one header to one origin. Redirects are not followed: the place they name was chosen by
-somebody else. Nothing here tries again; who may wait decides that (follow.py).
+somebody else. Nothing here tries again; who may wait decides that (waiting.py, send.py).
 """
 
 from __future__ import annotations
@@ -10,8 +10,17 @@ import json
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from leaderboard.cli.answers import Submission, maybe, rows
-from leaderboard.cli.errors import BadAnswer, CliError, NotAuthenticated, QuotaUsed, ServerFault, Unreachable, Usage
+from leaderboard.cli.answers import LogPiece, Submission, maybe, rows
+from leaderboard.cli.errors import (
+    BadAnswer,
+    Broken,
+    CliError,
+    NotAuthenticated,
+    QuotaUsed,
+    ServerFault,
+    Unreachable,
+    Usage,
+)
 from leaderboard.cli.origin import is_loopback
 from leaderboard.cli.settings import Settings
 
@@ -56,10 +65,15 @@ class Api:
         """Return the full address of a page that the server named by path."""
         return f"{self._settings.base}{path}" if path.startswith("/") else path
 
-    def send(self, *, name: str, script: bytes, fields: dict[str, str]) -> Submission:
-        """Upload a script. Raises Usage, NotAuthenticated, QuotaUsed, PlatformFault."""
+    def send(self, *, name: str, script: bytes, fields: dict[str, str], key: str) -> Submission:
+        """Upload a script; however often it is sent under one `key`, it counts once. Raises what errors.py lists."""
         answer = self._ask(
-            "POST", "submissions", data=fields, files={"script": (name, script, "text/x-python")}, read_seconds=60.0
+            "POST",
+            "submissions",
+            data=fields,
+            files={"script": (name, script, "text/x-python")},
+            headers={"Idempotency-Key": key},
+            read_seconds=60.0,
         )
         return Submission.read(answer)
 
@@ -72,13 +86,48 @@ class Api:
         answer = self._ask("GET", f"submissions/{number}/events", params={"after": after}, read_seconds=read_seconds)
         return rows(answer, "events")
 
+    def log(self, number: int, offset: int, run: int, *, read_seconds: float = _READ_SECONDS) -> LogPiece:
+        """Return a piece of a run's log from byte `offset` on; runs count from 0."""
+        where = {"offset": offset, "run": run}
+        return LogPiece.read(self._ask("GET", f"submissions/{number}/log", params=where, read_seconds=read_seconds))
+
+    def page_of_own(self, asked: dict[str, str | int]) -> tuple[list[dict[str, Any]], int | None]:
+        """Return a page of the caller's submissions, newest first, and the cursor of the next one."""
+        answer = self._ask("GET", "submissions", params=asked)
+        return rows(answer, "submissions"), maybe(answer, "next", int)
+
+    def take_back(self, number: int, verb: str) -> Submission:
+        """Cancel or withdraw a submission. Raises Usage already_over."""
+        return Submission.read(self._ask("POST", f"submissions/{number}/{verb}"))
+
+    def start_login(self, label: str, scope: str) -> dict[str, Any]:
+        """Begin a login of this machine."""
+        return dict(_object(self._ask("POST", "device/start", data={"label": label, "scope": scope})))
+
+    def ask_login(self, device_code: str, *, read_seconds: float = _READ_SECONDS) -> dict[str, Any]:
+        """Ask for the token of a login. Raises Usage with RFC 8628's codes while there is none."""
+        form = {"device_code": device_code}
+        return dict(_object(self._ask("POST", "device/token", data=form, read_seconds=read_seconds)))
+
+    def me(self) -> dict[str, Any]:
+        """Return who the token acts as."""
+        return dict(_object(self._ask("GET", "me")))
+
+    def revoke(self) -> None:
+        """Make the token useless."""
+        self._ask("POST", "me/token/revoke")
+
     def competitions(self) -> list[dict[str, Any]]:
         """Return the competitions with their phases."""
         return rows({"competitions": self._ask("GET", "competitions")}, "competitions")
 
-    def standings(self, competition: str, phase: str) -> dict[str, Any]:
-        """Return the board of a phase."""
-        answer = self._ask("GET", f"competitions/{_segment(competition)}/phases/{_segment(phase)}/standings")
+    def standings(self, competition: str, phase: str, *, private: bool = False) -> dict[str, Any]:
+        """Return a board of a phase."""
+        answer = self._ask(
+            "GET",
+            f"competitions/{_segment(competition)}/phases/{_segment(phase)}/standings",
+            params={"shard": "private"} if private else {},
+        )
         rows(answer, "rows")
         return dict(answer)
 
@@ -97,9 +146,9 @@ class Api:
         except httpx.ConnectError as error:
             raise Unreachable(f"{self.base} cannot be reached; check the address and that the server runs.") from error
         except httpx.TimeoutException as error:
-            raise Unreachable(f"{self.base} did not answer in time; {_again(method)}.") from error
+            raise Broken(f"{self.base} did not answer in time; {_again(method)}.") from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise Unreachable(f"The connection to {self.base} broke before it answered; {_again(method)}.") from error
+            raise Broken(f"The connection to {self.base} broke before it answered; {_again(method)}.") from error
 
     def _judge(self, response: httpx.Response, body: bytes) -> Any:
         status = response.status_code
@@ -145,7 +194,13 @@ class Api:
 
 
 def _again(method: str) -> str:
-    return "the script may have arrived, sent again it counts once" if method == "POST" else "try again later"
+    return "it may have arrived, sent again it counts once" if method == "POST" else "try again later"
+
+
+def _object(answer: Any) -> dict[str, Any]:
+    if not isinstance(answer, dict):
+        raise BadAnswer("The server's answer makes no sense here: it is no object.")
+    return answer
 
 
 def _segment(text: str) -> str:

@@ -5,7 +5,8 @@
     ├── NotAuthenticated 3   no token for this server, or the server does not take it
     ├── QuotaUsed        5   no slot is free; carries when the next one opens
     ├── PlatformFault    7   the platform, not the script and not the user
-    │   ├── Unreachable      no connection, or it broke           (worth another try while following)
+    │   ├── Unreachable      no connection                        (worth another try while following)
+    │   │   └── Broken       one that broke before the answer     (also worth sending again what counts once)
     │   ├── ServerFault      5xx, or too many requests            (worth another try while following)
     │   └── BadAnswer        an answer that is not the API's      (never worth another try)
     ├── WaitedOut        8   --timeout passed; the submission goes on
@@ -80,6 +81,10 @@ class PlatformFault(CliError):
 
 class Unreachable(PlatformFault):
     code = "unreachable"
+
+
+class Broken(Unreachable):
+    """The request may have arrived."""
 
 
 class ServerFault(PlatformFault):

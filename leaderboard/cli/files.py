@@ -94,24 +94,26 @@ def write_project_file(path: Path, url: str, token: str, competition: str, phase
     _, origin = parse_url(url, "write_project_file")
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     secret = path.with_name(f"{path.stem.lstrip('.')}-token.toml")
-    _write(
-        secret,
-        f"# Sent to the server named beside it and to no other.\n[tokens]\n{_q(origin)} = {_q(token)}\n",
-    )
+    line = f"{quoted(origin)} = {quoted(token)}"
+    write_private(secret, f"# Sent to the server named beside it and to no other.\n[tokens]\n{line}\n").replace(secret)
     named = {"url": url, "competition": competition, "phase": phase, "token_file": secret.name}
-    _write(path, "".join(f"{key} = {_q(value)}\n" for key, value in named.items()))
+    write_private(path, "".join(f"{key} = {quoted(value)}\n" for key, value in named.items())).replace(path)
     return secret
 
 
-def _q(text: str) -> str:
+def quoted(text: str) -> str:
+    """Return text as TOML writes it."""
     return json.dumps(text, ensure_ascii=False)  # a JSON string is a TOML basic string
 
 
-def _write(path: Path, text: str) -> None:
+def write_private(path: Path, text: str) -> Path:
+    """Write a new file 0600 beside `path`, to be put in its place by `replace`; return where it is."""
     fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
     with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
         file.write(text)
-    fresh.replace(path)
+        file.flush()
+        os.fsync(file.fileno())
+    return fresh
 
 
 def _load(path: Path) -> dict[str, Any]:

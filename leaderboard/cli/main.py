@@ -15,17 +15,15 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
+from leaderboard.cli import commands
+from leaderboard.cli.commands import Competition, Json, Phase, Timeout, Url
 from leaderboard.cli.errors import CliError, Exit, Interrupted, PlatformFault, QuotaUsed, ReaderGone, Usage
 from leaderboard.cli.settings import environment
 
-Url = Annotated[str | None, typer.Option("--url", help="Server; also SUBMIT_URL.", show_default=False)]
-Competition = Annotated[str | None, typer.Option(help="Slug; also SUBMIT_COMPETITION.", show_default=False)]
-Phase = Annotated[str | None, typer.Option(help="Slug; also SUBMIT_PHASE.", show_default=False)]
-Timeout = Annotated[float | None, typer.Option(min=0.0, help="Wait this many seconds at most.", show_default=False)]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object for each event.")]
 _EPILOG = (
-    "Also: submit status ID, submit standings (each with --help). Ends with 0 ranked or clean, 2 usage, "
-    "3 not authenticated, 4 rejected, 5 quota, 6 failed, 7 platform fault, 8 timed out, 9 in review, 130 interrupted."
+    "Also, each with --help: submit login, logout, whoami; submit list, submit status ID, attach ID, logs ID, "
+    "cancel ID, withdraw ID; submit standings. Ends with 0 ranked or clean, 2 usage, 3 not authenticated, 4 rejected, "
+    "5 quota, 6 failed, 7 platform fault, 8 timed out, 9 in review, 130 interrupted."
 )
 
 
@@ -54,28 +52,18 @@ def _script(
     return send(Path(script), flags, environment(), wait=wait, timeout=timeout, as_json=as_json)
 
 
-def _status(
-    number: Annotated[int, typer.Argument(metavar="ID", min=1, help="The submission's number.", show_default=False)],
-    wait: Annotated[bool, typer.Option(help="Follow it to its end.")] = False,
-    timeout: Timeout = None,
-    url: Url = None,
-    as_json: Json = False,
-) -> int:
-    """Show a submission; with --wait follow it again."""
-    from leaderboard.cli.look import status
-
-    return status(number, {"url": url}, environment(), wait=wait, timeout=timeout, as_json=as_json)
-
-
-def _standings(competition: Competition = None, phase: Phase = None, url: Url = None, as_json: Json = False) -> int:
-    """Print the board of a phase."""
-    from leaderboard.cli.look import standings
-
-    flags = {"url": url, "competition": competition, "phase": phase}
-    return standings(flags, environment(), as_json=as_json)
-
-
-_APPS: dict[str, Callable[..., int]] = {"status": _status, "standings": _standings}
+_APPS: dict[str, Callable[..., int]] = {
+    "login": commands.login,
+    "logout": commands.logout,
+    "whoami": commands.whoami,
+    "list": commands.own,
+    "status": commands.status,
+    "attach": commands.attach,
+    "logs": commands.logs,
+    "cancel": commands.cancel,
+    "withdraw": commands.withdraw,
+    "standings": commands.standings,
+}
 
 
 def _run(arguments: Sequence[str]) -> int:

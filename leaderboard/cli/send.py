@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import secrets
 import stat
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from leaderboard.cli import show as shows
-from leaderboard.cli.answers import maybe
-from leaderboard.cli.errors import Exit, Interrupted, Usage
+from leaderboard.cli.answers import Submission, maybe
+from leaderboard.cli.errors import Broken, Exit, Interrupted, Usage
 from leaderboard.cli.origin import is_loopback
 from leaderboard.cli.scriptlines import read_script_lines
 from leaderboard.cli.settings import Settings, resolve
 
+if TYPE_CHECKING:
+    from leaderboard.cli.api import Api
+
 _MAX_SCRIPT = 16 << 20  # far above any phase's own limit, which the server knows
+_PAUSES = (0.5, 1.5)  # seconds before an upload is sent again
 
 
 def read_script(path: Path) -> bytes:
@@ -48,8 +54,7 @@ def send(
     script = read_script(path)
     settings = resolve(flags, environ, read_script_lines(script, str(path)), Path.cwd(), Path.home())
     settings.need_token()
-    if settings.origin.startswith("http://") and not is_loopback(settings.origin):
-        sys.stderr.write(f"submit: {settings.origin} is not encrypted, others on the way can read your token.\n")
+    warn_of_plain_http(settings)
 
     from leaderboard.cli.api import Api
     from leaderboard.cli.follow import Follower
@@ -62,7 +67,7 @@ def send(
             fields = {"competition": competition, "phase": phase, "launch": settings.launch, "note": settings.note}
             given = {key: value for key, value in fields.items() if value is not None}
             try:
-                sent = api.send(name=path.name, script=script, fields=given)
+                sent = _send(api, show, path.name, script, given)
             except Usage as refused:
                 number = _earlier(refused)
                 if number is None or not wait:
@@ -80,6 +85,24 @@ def send(
             raise interrupted(number) from error
         finally:
             show.close()
+
+
+def warn_of_plain_http(settings: Settings) -> None:
+    """Say on stderr what anybody on the way can read, unless there is no way."""
+    if settings.origin.startswith("http://") and not is_loopback(settings.origin):
+        sys.stderr.write(f"submit: {settings.origin} is not encrypted, others on the way can read your token.\n")
+
+
+def _send(api: Api, show: shows.Show, name: str, script: bytes, fields: dict[str, str]) -> Submission:
+    """Send an upload, and once more for each pause where the connection breaks: under one key it counts once."""
+    key = secrets.token_urlsafe(24)
+    for pause in _PAUSES:
+        try:
+            return api.send(name=name, script=script, fields=fields, key=key)
+        except Broken as error:
+            show.note(f"{error.sentence.partition(';')[0]}; sending it again, it counts once.")
+            time.sleep(pause)
+    return api.send(name=name, script=script, fields=fields, key=key)
 
 
 def _earlier(refused: Usage) -> int | None:

@@ -1,4 +1,4 @@
-"""Where a setting comes from: flag, environment, the script's own lines, project file, user file; the first one wins.
+"""Where a setting comes from: flag, the script's own lines, environment, project file, user file; the first one wins.
 
 Two settings stand apart. `url` is never read from a script. And a token is not a setting with a precedence but a
 thing with an owner: each is recorded with the origin it was given for, and the first one whose origin is the server
@@ -27,6 +27,9 @@ class Settings:
 
     base: str
     origin: str
+    named_by: str  # where the address comes from, for sentences
+    trusted: bool  # whether the user named it: on the command line, in the environment or in their own file
+    user_file: Path
     token: str | None
     stranded: str  # why the tokens at hand are not for this server, or nothing
     competition: str | None
@@ -39,8 +42,8 @@ class Settings:
         if self.token:
             return self.token
         raise NotAuthenticated(
-            f"No token for {self.origin} is at hand{self.stranded}; set SUBMIT_URL and SUBMIT_TOKEN together, "
-            "or add it under [tokens] in ~/.config/holdout/submit.toml."
+            f"No token for {self.origin} is at hand{self.stranded}; `submit login` gets one, "
+            "or set SUBMIT_URL and SUBMIT_TOKEN together."
         )
 
 
@@ -62,13 +65,15 @@ def resolve(
     user = files.read_user_file(user_path) if user_path.is_file() else SettingsFile(user_path)
 
     def first(key: str) -> str | None:
-        sources = (flags, _from_environ(environ), script_lines, project.values, user.values)
+        sources = (flags, script_lines, _from_environ(environ), project.values, user.values)
         return next((value for source in sources if (value := source.get(key))), None)
 
     url = flags.get("url") or environ.get("SUBMIT_URL") or project.values.get("url") or user.values.get("url")
     if not url:
         raise Usage("No server is named; set SUBMIT_URL, give --url, or write `url` into .submit.toml.")
-    base, origin = parse_url(url, _source(url, flags, environ, project, user))
+    named_by = _source(url, flags, environ, project, user)
+    base, origin = parse_url(url, named_by)
+    trusted = url in (flags.get("url"), environ.get("SUBMIT_URL"), user.values.get("url"))
     tokens = list(_tokens(flags, environ, project, user))
     token = next((token for owner, token in tokens if owner == origin), None)
     if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
@@ -77,7 +82,8 @@ def resolve(
     if tokens:
         owner = tokens[0][0]
         stranded = f" (the one for {owner} is never sent to another server)" if owner else _UNOWNED
-    return Settings(base, origin, token, stranded, first("competition"), first("phase"), first("launch"), first("note"))
+    named = {key: first(key) for key in ("competition", "phase", "launch", "note")}
+    return Settings(base, origin, named_by, trusted, user_path, token, stranded, **named)
 
 
 def environment() -> Mapping[str, str]:

@@ -57,6 +57,14 @@ def local_time(text: object, now: datetime) -> str | None:
     return f"{moment.astimezone():%a %d %b %H:%M}" + (f", in {duration(left)}" if left > 0 else "")
 
 
+def moment(text: object, *, year: bool = False) -> str:
+    """Return an ISO time short, in the reader's zone; nothing where it is no time."""
+    try:
+        return f"{datetime.fromisoformat(str(text)).astimezone():{'%d %b %Y' if year else '%d %b %H:%M'}}"
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
 def digits(step: Any) -> int | None:
     """Return how many decimals a phase's rounding step shows, or None where it is not known."""
     if isinstance(step, bool) or not isinstance(step, (int, float)) or not 0 < step <= 1:
@@ -68,11 +76,23 @@ def bpb_text(row: dict[str, Any], places: int | None) -> str:
     """Return `0.959 ± 0.004 (n = 3)`; without an interval it says that none is known yet."""
     bpb, low, high = number(row, "bpb"), number(row, "ci_low"), number(row, "ci_high")
     if bpb is None:
-        return "no score"
+        why = one_line(row.get("outcome") or "")
+        return f"no score: {why}" if why else "no score"
     places = len(str(bpb).partition(".")[2]) if places is None else places
     half = "" if low is None or high is None else f" ± {(high - low) / 2:.{max(places, 1)}f}"
     unknown = "" if half else ", no interval yet"
     return f"{bpb:.{places}f}{half} (n = {one_line(row.get('n', 1))}{unknown})"
+
+
+def private_text(submission: Submission) -> str:
+    """Return the sentence of a submission's place on the private board, or of there being none."""
+    row = submission.private
+    if not row:
+        return "private board: sealed until the release, or your team stands with another version."
+    if row.get("rank") is None:
+        return f"private board: no place, {one_line(row.get('outcome') or 'without a score')}."
+    places = digits((submission.standing or {}).get("rounding"))
+    return f"private board: ranked {one_line(row['rank'])}, {bpb_text(row, places)} bits per byte."
 
 
 def progress(submission: Submission) -> str | None:

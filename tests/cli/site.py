@@ -28,6 +28,7 @@ class Asked:
     path: str
     headers: dict[str, str]
     body: bytes
+    query: dict[str, list[str]]
 
     @property
     def token(self) -> str | None:
@@ -75,9 +76,9 @@ class Site:
         self._thread.join()
         self._server.server_close()
 
-    def _answer(self, asked: Asked, query: dict[str, list[str]]) -> Any:
+    def _answer(self, asked: Asked) -> Any:
         if asked.path == f"{API}submissions/17/events" and ("GET", asked.path) not in self._queues:
-            after = int(query["after"][0])
+            after = int(asked.query["after"][0])
             return Answer({"events": [event for event in self._events if event["id"] > after], "state": "…"})
         queue = self._queues.get((asked.method, asked.path))
         if not queue:
@@ -108,9 +109,10 @@ class Site:
             def handle_one(self) -> None:
                 parts = urlsplit(self.path)
                 body = self.rfile.read(int(self.headers.get("content-length") or 0))
-                asked = Asked(self.command, parts.path, {k.lower(): v for k, v in self.headers.items()}, body)
+                headers = {k.lower(): v for k, v in self.headers.items()}
+                asked = Asked(self.command, parts.path, headers, body, parse_qs(parts.query))
                 site.asked.append(asked)
-                answer = site._answer(asked, parse_qs(parts.query))
+                answer = site._answer(asked)
                 if answer == DROP:
                     return
                 raw = answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body).encode()

@@ -85,3 +85,44 @@ def test_status_with_wait_follows_to_the_end(prompt: Prompt, site: Site) -> None
     site.on("GET", "submissions/17", running(1), running(2), RANKED)
     ended = prompt.submit("status", "17", "--wait", "--json")
     assert (ended.code, ended.last["event"]) == (0, "ranked")
+
+
+def test_attach_follows_what_was_sent_and_shows_all_that_happened(prompt: Prompt, site: Site) -> None:
+    site.on("GET", "submissions/17", submission("queued"), running(2), RANKED)
+    ended = prompt.submit("attach", "17")
+    assert ended.code == 0
+    assert "⋯ queued: Now queued." in ended.out
+    assert "● ranked 2" in ended.out
+    assert prompt.submit("attach", "17", "--json").last["event"] == "ranked"
+
+
+BREACH = {"code": "breach", "message": "strict positions: 246 of 246 differ when what follows them is replaced."}
+PROBES = [{"run": 0, "power": 1, "drawn": "evenly", "asked": {"strict": 246, "repeat": 12}, "verdict": "breach"}]
+
+
+def test_a_breach_is_the_scripts_and_says_kind_and_count(prompt: Prompt, site: Site) -> None:
+    site.life(submission("failed", reason=BREACH, probes=PROBES))
+    ended = prompt.submit("train.py")
+    assert ended.code == 6
+    assert "! failed (your script): strict positions: 246 of 246 differ" in ended.out
+    status = prompt.submit("status", "17")
+    assert status.code == 6
+    assert "probes: 246 positions asked with the text after them replaced, 12 rows asked in other company; breach" in (
+        status.out
+    )
+    assert prompt.submit("status", "17", "--json").last["probes"] == PROBES
+
+
+def test_status_knows_the_private_board(prompt: Prompt, site: Site) -> None:
+    standing = {**STANDING, "rounding": 0.001}
+    hidden = {**STANDING, "rank": 5, "bpb": 1.95, "ci_low": 1.94, "ci_high": 1.96}
+    site.on("GET", "submissions/17", submission("ranked", standing=standing, private=hidden))
+    assert "private board: ranked 5, 1.950 ± 0.010 (n = 3) bits per byte." in (
+        prompt.submit("status", "17", "--private").out
+    )
+    assert "private" not in prompt.submit("status", "17").out
+
+
+def test_a_private_board_that_is_sealed_is_told(prompt: Prompt, site: Site) -> None:
+    site.on("GET", "submissions/17", RANKED)
+    assert "sealed until the release" in prompt.submit("status", "17", "--private").out

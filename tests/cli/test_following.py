@@ -4,9 +4,10 @@ import pytest
 
 from leaderboard.cli.api import Api
 from leaderboard.cli.errors import Unreachable, WaitedOut
-from leaderboard.cli.follow import GIVE_UP_SECONDS, Follower
+from leaderboard.cli.follow import Follower
 from leaderboard.cli.settings import resolve
 from leaderboard.cli.show import Lines, Pace
+from leaderboard.cli.waiting import GIVE_UP_SECONDS
 from tests.cli.conftest import Prompt
 from tests.cli.site import API, DROP, RANKED, Answer, Site, running, submission
 
@@ -17,7 +18,7 @@ def test_dropped_connections_and_failing_servers_are_waited_out_and_said_once(pr
     assert ended.code == 0
     notes = ended.err.splitlines()
     assert len(notes) == 2
-    assert "Asking again; the submission goes on" in notes[0]
+    assert "Asking again; what you wait for goes on" in notes[0]
     assert "answers again" in notes[1]
 
 
@@ -26,7 +27,7 @@ def test_a_wait_that_is_over_says_how_to_look_again(prompt: Prompt, site: Site) 
     ended = prompt.submit("train.py", "--timeout", "0.3", "--json")
     assert ended.code == 8
     assert (ended.last["event"], ended.last["submission"], ended.last["state"]) == ("timeout", 17, "running")
-    assert "`submit status 17 --wait`" in ended.err
+    assert "`submit attach 17`" in ended.err
 
 
 def test_a_server_that_is_down_does_not_stretch_the_wait(prompt: Prompt, site: Site) -> None:

@@ -24,8 +24,10 @@ def test_help_lists_every_option_and_exit_code(stranger: Prompt) -> None:
     assert ended.code == 0
     for word in ("--check", "--competition", "--phase", "--launch", "--note", "--no-wait", "--timeout", "--json"):
         assert word in ended.out
-    assert "submit status ID" in ended.out
-    assert "130 interrupted" in " ".join(ended.out.split())
+    said = " ".join(ended.out.split())
+    for name in ("login", "logout", "whoami", "list", "status ID", "attach ID", "logs ID", "cancel ID", "withdraw ID"):
+        assert name in said
+    assert "130 interrupted" in said
 
 
 def test_a_plain_install_has_a_working_command(tmp_path: Path, stranger: Prompt) -> None:

@@ -1,4 +1,4 @@
-"""Flag, environment, the script's lines, project file, user file: the first that says something is heard."""
+"""Flag, the script's lines, environment, project file, user file: the first that says something is heard."""
 
 from pathlib import Path
 
@@ -42,8 +42,8 @@ def test_each_source_is_heard_when_those_before_it_are_silent(places: tuple[Path
         ).competition
 
     assert heard() == "flag"
-    assert heard("flag") == "environment"
-    assert heard("flag", "environment") == "script"
+    assert heard("flag") == "script"
+    assert heard("flag", "script") == "environment"
     assert heard("flag", "environment", "script") == "project"
     assert heard("flag", "environment", "script", "project") == "user"
 
@@ -79,10 +79,15 @@ def test_an_address_may_have_a_path_and_its_origin_names_the_port(places: tuple[
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ('x = 1\n# submit: launch="python train.py" note=wide\n', {"launch": "python train.py", "note": "wide"}),
-        ("# submit: phase=a\n# submit: competition=b\n", {"phase": "a", "competition": "b"}),
-        ("  # submit: phase=indented\ns = '# submit: phase=text'\n# submits: phase=other\n", {}),
-        ("# submit: note=naïve\r\n", {"note": "naïve"}),
+        ('x = 1\n#: submit launch="python train.py" note=wide\n', {"launch": "python train.py", "note": "wide"}),
+        ("#: submit phase=a\n#: submit competition=b\n", {"phase": "a", "competition": "b"}),
+        ("  #: submit phase=indented\ns = '#: submit phase=text'\n#: submits phase=other\n", {}),
+        ("#: submit note=naïve\r\n", {"note": "naïve"}),
+        (
+            "#:submit\tlaunch='torchrun --nproc_per_node=2 train.py'\n",
+            {"launch": "torchrun --nproc_per_node=2 train.py"},
+        ),
+        ("# submit with --check first\n#: submission: phase=a\n#: submit\n", {}),
     ],
 )
 def test_a_script_carries_its_own_harmless_settings(text: str, found: dict[str, str]) -> None:
@@ -92,10 +97,12 @@ def test_a_script_carries_its_own_harmless_settings(text: str, found: dict[str, 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("\n# submit: phase", "train.py:2: .*takes competition"),
-        ("# submit: colour=red", "train.py:1: .*takes competition"),
-        ("# submit: note='open", "train.py:1: a quotation mark"),
-        ("# submit: phase=a phase=b", "train.py:1: .*second time"),
+        ("\n#: submit phase", "train.py:2: .*takes competition"),
+        ("# submit: phase=a", "train.py:1: .*written `#: submit key=value`"),
+        ("#: submit: phase=a", "train.py:1: .*written `#: submit key=value`"),
+        ("#: submit colour=red", "train.py:1: .*takes competition"),
+        ("#: submit note='open", "train.py:1: a quotation mark"),
+        ("#: submit phase=a phase=b", "train.py:1: .*second time"),
     ],
 )
 def test_a_line_that_cannot_be_read_is_named(text: str, sentence: str) -> None:
@@ -105,9 +112,9 @@ def test_a_line_that_cannot_be_read_is_named(text: str, sentence: str) -> None:
 
 def test_what_was_found_is_sent_and_what_nobody_said_is_left_out(prompt: Prompt, site: Site) -> None:
     site.life()
-    prompt.write("train.py", '# submit: note="wider, 14 layers" phase=script\nprint("é")\n')
+    prompt.write("train.py", '#: submit note="wider, 14 layers" phase=script\nprint("é")\n')
     assert prompt.submit("train.py", "--competition", "flag", "--no-wait").code == 0
     fields = site.asked[0].fields()
     script = fields.pop("script")
     assert script == (prompt.folder / "train.py").read_bytes()
-    assert fields == {"competition": b"flag", "phase": b"open", "note": b"wider, 14 layers"}
+    assert fields == {"competition": b"flag", "phase": b"script", "note": b"wider, 14 layers"}

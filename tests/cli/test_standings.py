@@ -59,3 +59,18 @@ def test_standings_as_json_are_the_servers_own(prompt: Prompt, site: Site) -> No
 def test_a_board_that_makes_no_sense_is_a_fault_of_the_platform(prompt: Prompt, site: Site, body: Any) -> None:
     site.on("GET", PATH, Answer(body))
     assert prompt.submit("standings").code == 7
+
+
+def test_the_private_board_is_asked_for_and_named(prompt: Prompt, site: Site) -> None:
+    unscored = {**STANDING, "rank": None, "bpb": None, "ci_low": None, "ci_high": None, "outcome": "not scored yet"}
+    site.on("GET", PATH, {**BOARD, "shard": "private", "rows": [STANDING, unscored]})
+    ended = prompt.submit("standings", "--private")
+    assert site.asked[0].query == {"shard": ["private"]}
+    assert "demo · open · private · lower is better" in ended.out
+    assert "no score: not scored yet" in ended.out
+
+
+def test_a_sealed_private_board_is_one_sentence(prompt: Prompt, site: Site) -> None:
+    site.on("GET", PATH, Answer({"code": "sealed", "message": "The private board is sealed."}, 404))
+    ended = prompt.submit("standings", "--private")
+    assert (ended.code, ended.err) == (2, "submit: The private board is sealed.\n")

@@ -36,7 +36,7 @@ def test_a_redirect_gets_no_token(prompt: Prompt, site: Site, other_site: Site) 
 
 @pytest.mark.parametrize("pair", ["url={}", "token=stolen", "token_file=/etc/passwd", "competition=demo url={}"])
 def test_a_script_cannot_name_a_server(prompt: Prompt, site: Site, other_site: Site, pair: str) -> None:
-    prompt.write("train.py", f"print(1)\n# submit: {pair.format(other_site.url)}\n")
+    prompt.write("train.py", f"print(1)\n#: submit {pair.format(other_site.url)}\n")
     ended = prompt.submit("train.py")
     assert ended.code == 2
     assert ended.err.startswith("submit: train.py:2: a script must not set `")

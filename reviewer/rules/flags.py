@@ -34,6 +34,7 @@ _OPAQUE = frozenset([
     "hydra.compose", "hydra.main", "omegaconf.OmegaConf.from_cli", "pyrallis.wrap",
 ])  # fmt: skip
 _READING = frozenset({"parse_args", "parse_known_args", "parse_intermixed_args", "parse_args_into_dataclasses"})
+_STEPS = 64  # what one flag of a helper costs
 _STORES: dict[object, bool] = {"store_true": False, "store_false": True}
 _CONVERSIONS: dict[str, Any] = {"int": int, "float": float, "str": str}
 
@@ -116,7 +117,7 @@ def _sites(script: Script, call: cst.Call) -> Iterator[tuple[cst.CSTNode, dict[s
         sites = script.calls.sites.get(id(helper), ())
         if sites and names & names_in(first):
             for site, own in sites:
-                script.budget.spend()
+                script.budget.spend(_STEPS)
                 args = script.calls.arguments(helper, site, own)
                 known = {name: script.values.constant(value) for name, value in args.items()}
                 yield site, {name: value for name, value in known.items() if value is not UNKNOWN}

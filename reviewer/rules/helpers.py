@@ -11,6 +11,7 @@ from reviewer.scope import parameters
 from reviewer.script import Script
 
 _HOPS = 4
+_STEPS = 32  # what one call of a helper costs, with what a rule then makes of it
 
 Given = tuple[cst.CSTNode, cst.BaseExpression | None]  # where to report, and what is given there
 
@@ -31,7 +32,7 @@ def where_given(script: Script, place: cst.CSTNode, given: cst.BaseExpression | 
             and helper.name.value not in script.handed_on
         ):
             for site, own in sites:
-                script.budget.spend()
+                script.budget.spend(_STEPS)
                 argument = script.calls.arguments(helper, site, own).get(given.value)
                 yield from where_given(script, site, argument, hops + 1)
             return

@@ -10,7 +10,7 @@ import time
 import libcst
 import pytest
 
-from reviewer import review
+from reviewer import LaunchFacts, review
 from reviewer.policy import Policy
 from reviewer.script import Script
 from tests.reviewer.scripts import BASELINE
@@ -57,6 +57,42 @@ WORST = {
     "methods of one name": HEAD
     + "".join(f"class C{i}:\n    def m(self): return self.m()\n" for i in range(600))
     + "x.m()\n" * 600,
+    "paths that double": HEAD
+    + "a0 = x\n"
+    + "".join(f"a{i + 1} = f'{{a{i}}}/{{a{i}}}'\nopen(a{i + 1})\n" for i in range(200)),
+    "one path bound again and again": HEAD + "p = '/a/b'\n" * 1_500 + "open(p)\n" * 1_500,
+    "one helper opened everywhere": HEAD
+    + "def g(p):\n    return open(p)\n"
+    + "".join(f"def f{i}(p): g(p)\nf{i}('/a/{i}')\n" for i in range(600)),
+    "members that are paths": HEAD
+    + "".join(f"class C{i}:\n    def __init__(self, p):\n        self.p = p\n" for i in range(400))
+    + "".join(f"open(C{i}('/x/{i}').p)\n" for i in range(400)),
+    "a parent of a parent": HEAD + "from pathlib import Path\nx = Path(p)\n" + "x = x.parent / 'a'\n" * 1_500,
+    "a helper full of programs": HEAD
+    + "import subprocess\ndef sh(c):\n"
+    + "    subprocess.run(c)\n" * 400
+    + "sh(['ls'])\n" * 400,
+    "helpers that hand a program on": HEAD
+    + "import subprocess\n"
+    + "".join(
+        f"def g{i}(c):\n" + "".join(f"    g{j}(c)\n" for j in range(40)) + "    subprocess.run(c)\n" for i in range(40)
+    )
+    + "g0('ls')\n",
+    "a helper full of flags": HEAD
+    + "import argparse\np = argparse.ArgumentParser()\ndef add(n):\n"
+    + "    p.add_argument(n)\n" * 400
+    + "add('--a')\n" * 400,
+    "a helper full of splits": HEAD
+    + "from prepare import make_dataloader as m\ndef g(s):\n"
+    + "    m(t, 8, 2, s, 'c')\n" * 400
+    + "g('val')\n" * 400,
+    "a path doubled": HEAD
+    + "p0 = x\n"
+    + "".join(f"p{i + 1} = p{i} / p{i}\n" for i in range(60))
+    + "torch.save(m, p60)\n",
+    "savers that nobody calls": HEAD + "".join(f"def f{i}():\n    torch.save(m, 'a')\n" for i in range(2_000)),
+    "attempts without end": HEAD
+    + "".join(f"try:\n    import a{i}\nexcept ImportError:\n    a{i} = 0\nif a{i}: x()\n" for i in range(1_500)),
     "many returns of a growing value": FORWARD
     + "".join(f"        x = x + self.a{i}(x)\n        if x.b{i}: return x\n" for i in range(600)),
     "noise at every step": FORWARD
@@ -83,7 +119,7 @@ def test_the_cost_of_a_small_file_is_bounded_by_its_parse(shape: str) -> None:
     start = time.process_time()
     libcst.parse_module(text)
     parsed = time.process_time()
-    review(text, isolated=False)
+    review(text, isolated=False, launch=LaunchFacts("python", 1, ("--x",) * 100))
     assert time.process_time() - parsed < 60 * (parsed - start) + 0.2
 
 

@@ -14,6 +14,73 @@ SHAPES = {
     import subprocess
     print(subprocess.run(["nvidia-smi"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True).stdout)""",
     ),
+    "a helper that asks nvidia-smi, if it is there": (
+        "def main() -> None:",
+        """def gpus(command):
+    import subprocess
+    try:
+        return subprocess.check_output(command, text=True)
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        return ""
+
+
+def main() -> None:
+    print(gpus(["nvidia-smi", "--query-gpu=name", "--format=csv"]), gpus("nvidia-smi"))""",
+    ),
+    "an optional package that only logs": (
+        MODEL,
+        """try:
+    from tqdm import tqdm
+except ImportError:
+    tqdm = None
+
+
+class GPT(nn.Module):""",
+    ),
+    "its own text and command in the log": (
+        "def main() -> None:",
+        """def main() -> None:
+    import sys
+    with open(sys.argv[0]) as f:
+        print(f.read())
+    print(f"started as {' '.join(sys.argv)}")""",
+    ),
+    "workers of a loader and of a pool": (
+        "    loader = ",
+        """    import torch.multiprocessing as mp
+    from concurrent.futures import ProcessPoolExecutor
+    with ProcessPoolExecutor(2) as pool:
+        list(pool.map(abs, range(4)))
+    mp.get_context("spawn").Process(target=print).start()
+    torch.utils.data.DataLoader([1, 2], num_workers=2)
+    loader = """,
+    ),
+    "a kernel that is required": (
+        MODEL,
+        """try:
+    import flash_attn
+except ImportError as error:
+    raise SystemExit("this needs flash_attn") from error
+
+
+class GPT(nn.Module):""",
+    ),
+    "a loss of held back training rows called val": (
+        "        record_step_boundary(step)",
+        """        if step % 100 == 0:
+            print(f"step:{step} val_loss:{loss.item():.4f}", {"val": 1, "dev": 2}["val"])
+        record_step_boundary(step)""",
+    ),
+    "a checkpoint from a handler": (
+        '    torch.save(model.state_dict(), "out/final.pt")',
+        """    import signal
+    from pathlib import Path
+
+    def keep(*_):
+        torch.save(model.state_dict(), Path("out") / "final.pt")
+
+    signal.signal(signal.SIGTERM, keep)""",
+    ),
     "quantisation-aware noise in training": (
         MODEL,
         """class Linear(nn.Linear):

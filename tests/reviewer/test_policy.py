@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from reviewer import Policy, PolicyError
+from reviewer.policy import CATALOGUE, SEVERITIES
 
 
 @pytest.mark.parametrize(
@@ -51,6 +52,13 @@ def test_a_policy_survives_its_table() -> None:
 def test_the_launcher_may_always_be_asked() -> None:
     assert Policy().allows_env("LOCAL_RANK")
     assert not Policy().allows_env("LR")
+
+
+@pytest.mark.parametrize("code", CATALOGUE)
+def test_every_rule_can_be_set(code: str) -> None:
+    for severity in SEVERITIES:
+        assert Policy.from_mapping({"rules": {code: severity}}).severity(code) == severity
+    assert Policy().severity(code) == CATALOGUE[code][1]
 
 
 def test_a_path_is_allowed_with_all_below_it() -> None:

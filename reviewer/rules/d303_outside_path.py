@@ -8,7 +8,8 @@ from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.paths import OUT, TRANSPARENT, Paths, leads_outside, shown
+from reviewer.pathflow import TRANSPARENT, Paths
+from reviewer.paths import OUT, leads_outside, shown
 from reviewer.rules.base import Found, Rule
 from reviewer.rules.opened import METHODS, OPENING
 from reviewer.script import Script
@@ -90,6 +91,11 @@ class OutsidePath(Rule):
         "    def read(self):\n        return open(self.path)\nData('../x').read()  # !\n",
         "import os\nopen(os.sep + 'et' + 'c')  # !\nopen(chr(47) + 'x')  # !\nopen('%s/x' % '/a')  # !\n",
         "f = open\nf(b'/etc/x')  # !\ngetattr(__import__('io'), 'op' + 'en')('/x')  # !\n",
+        "import os\nhere = os.getcwd()\nopen(here + '_other/a')  # !\nopen(here.rsplit('/', 1)[0] + '/a')  # !\n",
+        "from pathlib import Path\nclass Mine(Path):\n    pass\nMine('/x').read_text()  # !\n",
+        "from dataclasses import dataclass\n@dataclass\nclass C:\n    n: int = 1\n    p: str = 'out'\n"
+        "def f(c):\n    return open(c.p)\nf(C(2, '/x')), f(C(p='/y'))  # !\n",
+        "for i, p in enumerate(['out/a', '/a/b']):\n    open(p)  # !\n",
         "for p in ['out/a', '/a/b']:\n    open(p)  # !\n",
         "list(map(open, ['/x/y']))  # !\n",
         "import functools\nP = '/x'\ng = functools.partial(open, P)  # !\n",
@@ -121,7 +127,7 @@ class OutsidePath(Rule):
             for attribute in script.tree.of(cst.Attribute):
                 if attribute.attr.value == "expanduser":
                     yield _home(script, _called(script, attribute))
-        if any(path.startswith("pathlib.") for path in script.called):
+        if any(path.startswith("pathlib") for path in (*script.called, *(path for _, path in script.imports))):
             yield from self._path_objects(script, paths)
         for call in _passing_on(script):
             for arg in call.args:
@@ -131,6 +137,11 @@ class OutsidePath(Rule):
 
     def _path_objects(self, script: Script, paths: Paths) -> Iterator[Found]:
         """Look at what is divided and asked where there are path objects."""
+        for cls in script.tree.of(cst.ClassDef):
+            if any(path in OPENING for base in cls.bases for path in script.values.paths(base.value)):
+                for call, _ in script.calls.sites[id(cls)]:
+                    for arg in call.args:
+                        yield from _outside(script, paths, arg.value)
         for division in script.tree.of(cst.BinaryOperation):
             if isinstance(division.operator, cst.Divide):
                 yield from _outside(script, paths, division)

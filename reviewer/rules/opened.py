@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reviewer.paths import JOINING
+from reviewer.pathflow import JOINING
 
 _OS = (
     "open listdir scandir walk fwalk stat lstat access chdir chroot readlink remove unlink rename renames replace "

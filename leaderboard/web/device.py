@@ -22,7 +22,7 @@ Sample = tuple[float, float, float, float]  # seconds, CPU seconds, bytes, proce
 
 @dataclass(frozen=True)
 class Device:
-    """Charts of one attempt, the numbers behind them, and its last look in words."""
+    """Charts of one attempt, the numbers behind them, and, while it goes on, its last look in words."""
 
     name: str
     charts: list[Chart]
@@ -33,7 +33,7 @@ class Device:
 
 
 def of_live(attempt: Attempt) -> Device | None:
-    """Draw a training attempt that goes on; None before its first look."""
+    """Draw a training attempt without a receipt, as far as it was heard of; None before its first look."""
     return draw(attempt, samples(attempt))
 
 
@@ -56,7 +56,7 @@ def draw(attempt: Attempt, series: Iterable[Sample]) -> Device | None:
     drawn = [
         line(f"{name}-cpu", f"CPU use, share {cpus}", [(at, s) for at, s in shares if at is not None], percent),
         line(f"{name}-memory", "Memory", [(s[0], s[2]) for s in found], size, limit=memory, limit_word="cap"),
-        line(f"{name}-processes", "Processes", [(s[0], s[3]) for s in found], _count),
+        line(f"{name}-processes", "Processes", [(s[0], s[3]) for s in found], "{:.0f}".format),
     ]
     rows = [
         (*sample[:2], share if at is not None else None, *sample[2:])
@@ -64,8 +64,9 @@ def draw(attempt: Attempt, series: Iterable[Sample]) -> Device | None:
     ]
     last = rows[-1]
     use = f"CPU {percent(last[2])} {cpus} · " if last[2] is not None else ""
-    now = f"{use}memory {size(last[3])} of {size(memory)} · {_count(last[4])}"
-    return Device(name, [chart for chart in drawn if chart], rows, now)
+    now = f"Now: {use}memory {size(last[3])} of {size(memory)} · {_count(last[4])}"
+    goes_on = attempt.state == Attempt.State.LEASED
+    return Device(name, [chart for chart in drawn if chart], rows, now if goes_on else "")
 
 
 def _shares(found: list[Sample], threads: int) -> Iterable[tuple[float | None, float]]:

@@ -54,7 +54,7 @@ def bar(used: float | None, granted: float) -> SafeString | str:
     if used is None or granted <= 0:
         return ""
     return format_html(
-        '<svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">'
+        '<svg class="share" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">'
         '<rect class="granted" width="100" height="4"/><rect class="used" width="{}" height="4"/></svg>',
         f"{100 * min(max(used / granted, 0.0), 1.0):.1f}",
     )

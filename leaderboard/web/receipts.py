@@ -5,6 +5,7 @@ each field is read here by its kind and length, and what does not fit is said to
 """
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from leaderboard.runs.models import Receipt
@@ -66,7 +67,7 @@ def clock(body: Body) -> list[Pair]:
     """Say when it began, when it was warm, and what of it was charged."""
     started, warm = body.text("clock.started_at"), body.number("clock.tN")
     budget, excluded = body.number("clock.budget"), body.number("clock.excluded_steps")
-    found = [("t0, process start", started or "not known", False)]
+    found = [("t0, process start", _moment(started), False)]
     if body.text("kind") == "train":
         steps = f"{excluded:.0f} excluded steps" if excluded is not None else "the excluded steps"
         never = f"never came: {steps} were not made, so nothing is startup"
@@ -84,18 +85,18 @@ def use(body: Body, memory_cap: float | None) -> list[Pair]:
     found: list[Pair] = []
     steps, median = body.number("steps.count"), body.number("steps.median_seconds")
     if steps is not None:
-        pace = f", {1000 * median:,.1f} ms each in the median" if median is not None else ""
+        pace = f", {_milliseconds(median)} each in the median" if median is not None else ""
         found.append(("Steps", f"{steps:,.0f}{pace}", False))
     spent, cpus = body.number("resources.cpu_seconds"), body.number("device.count")
     if spent is not None:
-        found.append(("CPU time", f"{_seconds(spent)}" + (f" on {cpus:.0f} leased CPUs" if cpus else ""), False))
+        found.append(("CPU time", f"{_seconds(spent)}" + (f" on {_many(cpus, 'leased CPU')}" if cpus else ""), False))
     peak = body.number("resources.peak_memory_bytes")
     if peak is not None:
         found.append(("Peak memory", f"{size(peak)} of {size(memory_cap)}", False))
     if (processes := body.number("resources.peak_processes")) is not None:
         found.append(("Peak processes and threads", f"{processes:,.0f}", False))
     if (output := body.number("output.bytes")) is not None:
-        found.append(("Output", f"{size(output)} in {body.number('output.files') or 0:.0f} files", False))
+        found.append(("Output", f"{size(output)} in {_many(body.number('output.files') or 0, 'file')}", False))
     if (lost := body.number("contention.lost_share")) is not None:
         least = body.number("contention.minimum_lease_share")
         promise = f"; {percent(least)} are promised" if least is not None else ""
@@ -130,3 +131,19 @@ def hashes(body: Body) -> list[Pair]:
 def _seconds(value: float | None) -> str:
     """Return seconds with what a receipt keeps of them: to the hundredth below a minute."""
     return f"{value:.2f} s" if value is not None and value < 60 else duration(value)
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{1000 * seconds:,.1f} ms" if seconds >= 1e-4 else "less than 0.1 ms"
+
+
+def _many(count: float, what: str) -> str:
+    return f"{count:,.0f} {what}" + ("" if count == 1 else "s")
+
+
+def _moment(text: str) -> str:
+    """Return a host's ISO time as the pages write times; as it stands where it is none."""
+    try:
+        return f"{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except (ValueError, OverflowError):
+        return text or "not known"

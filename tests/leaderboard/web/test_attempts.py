@@ -47,11 +47,12 @@ def section(response, name):
 def test_a_receipt_is_told_in_words(ranked):
     said = text(page_of(*ranked))
     for words in (
+        "t0, process start 2026-01-02 03:04:05 UTC",
         "tN, end of startup 3.25 s after t0, with 2 excluded steps made",
         "Startup 3.25 s of at most 30 s, not charged",
         "Charged 1.50 s of 2 s",
         "Steps 40, 12.5 ms each in the median",
-        "CPU time 4.50 s on 1 leased CPUs",
+        "CPU time 4.50 s on 1 leased CPU",
         "Peak memory 300 MB of",
         "Lease 100 % of it was there to be used; 90 % are promised",
         "Isolation user",
@@ -184,7 +185,7 @@ def test_while_it_trains_the_drawing_grows_in_its_frame_and_an_open_table_stays_
     work.report(sample)
     answer = client.get(asked(page))
     assert '<div id="device" hx-swap-oob="innerHTML">' in answer.content.decode()
-    assert "memory 200 MB of" in text(answer)
+    assert "Now: memory 200 MB of" in text(answer)
     submission.events.filter(kind="progress").update(at=later(seconds=-5))
     work.report({**sample, "cpu_seconds": 4.5, "memory_bytes": 260 * 2**20})
     more = client.get(asked(answer)).content.decode()

@@ -69,7 +69,7 @@ def test_a_version_that_has_no_private_score_says_why(site):
 def test_compute_used_is_drawn_beside_compute_granted(site):
     Run.objects.update(charged_seconds=1.5)
     page = browser().get(BOARD).content.decode()
-    assert re.search(r'0:02 / 0:02<svg class="bar".*?<rect class="used" width="75.0"', page)
+    assert re.search(r'0:02 / 0:02<svg class="share".*?<rect class="used" width="75.0"', page)
 
 
 @pytest.mark.django_db(transaction=True)

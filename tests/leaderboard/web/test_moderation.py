@@ -139,6 +139,27 @@ def test_a_decision_leads_to_the_next_that_waits_and_after_the_last_to_the_queue
     assert sorted(Submission.objects.values_list("state", flat=True)) == ["accepted", "accepted", "rejected"]
 
 
+def test_a_decision_about_what_does_not_wait_stays_with_it(olga, demo):
+    waiting(make_user("bob"), demo)
+    submission = ranked(make_user("ada"), demo)
+    answer = decide(browser(olga), submission, action="disqualify", reason="It peeked.")
+    assert answer.redirect_chain == [(address(submission), 302)]
+    assert "v1 of ada is disqualified." in text(answer)
+
+
+def test_the_keys_find_what_they_move_to_and_press(olga, demo):
+    first, second = waiting(make_user(), demo), waiting(make_user(), demo)
+    client = browser(olga)
+    queue_page, page = outline(client.get(QUEUE)), outline(client.get(address(second)))
+    assert [link["href"] for link in queue_page.of("a") if "data-row" in link] == [address(first), address(second)]
+    assert [button["value"] for button in page.of("button") if button.get("data-key") == "a"] == ["accept"]
+    assert [field["name"] for field in page.of("input") if field.get("data-key-focus") == "r"] == ["reason"]
+    ids = {attrs.get("id"): attrs for _, attrs in page.tags}
+    assert ids["changes"]["tabindex"] == "-1"
+    assert "keys" in ids
+    assert any(script.get("src", "").endswith("web/moderation.js") for script in page.of("script"))
+
+
 def test_a_decision_from_the_submissions_page_leads_back_to_it(olga, demo):
     ada = make_user("ada")
     submission = ranked(ada, demo)

@@ -169,7 +169,12 @@ CELERY_TASK_IGNORE_RESULT = True  # the database is the only place that remember
 CELERY_TASK_DEFAULT_QUEUE = "platform"
 CELERY_TASK_ROUTES = {"agent.execute": {"queue": "hw.none"}}  # every send names its own hardware queue
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_keepalive": True, "max_retries": 0}
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "socket_keepalive": True,
+    "max_retries": 0,
+    "socket_timeout": 3,  # a broker that hangs must not hang an upload: the reaper sends its message later
+    "socket_connect_timeout": 3,
+}
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 # A look that nobody had time for is no use later: without an end they pile up while the worker is down.

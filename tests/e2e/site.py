@@ -5,13 +5,16 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
+import psycopg
 
 from tests.servers import environ_of
 
@@ -55,6 +58,15 @@ class Site:
         """Call the public API as the competitor."""
         headers = {"Authorization": f"Bearer {self.token}"}
         return httpx.request(method, f"{self.url}/api/v1/{path}", headers=headers, timeout=30, **more)
+
+    def ask(self, query: str) -> list[tuple[Any, ...]]:
+        """Read the platform's database, whichever it is."""
+        address = environ_of(self.home).get("HOLDOUT_DATABASE_URL")
+        if address is None:
+            with closing(sqlite3.connect(f"file:{self.home / 'db.sqlite3'}?mode=ro", uri=True)) as file:
+                return file.execute(query).fetchall()
+        with psycopg.connect(address) as server:
+            return server.execute(query.encode()).fetchall()
 
     def pids(self, program: str) -> list[int]:
         """Return the process ids of one of the platform's programs, as supervisord logged them."""

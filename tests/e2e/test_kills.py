@@ -1,6 +1,5 @@
 """kill -9 of each process while a submission is under way: it still ends where it should."""
 
-import sqlite3
 import threading
 from typing import Any
 
@@ -30,9 +29,8 @@ def ended_while(site: Site, script: str, program: str, state: str) -> dict[str, 
 
 
 def _newest_state(site: Site) -> str:
-    with sqlite3.connect(f"file:{site.home / 'db.sqlite3'}?mode=ro", uri=True) as database:
-        row = database.execute("select state from submissions_submission order by id desc limit 1").fetchone()
-    return row[0] if row else ""
+    rows = site.ask("select state from submissions_submission order by id desc limit 1")
+    return str(rows[0][0]) if rows else ""
 
 
 MOMENTS = [

@@ -1,0 +1,77 @@
+"""A broker that is away, hangs, or has forgotten everything: uploads are taken, and what was taken is run."""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.scripts import BIGRAM
+from tests.e2e.site import Site, last_event
+
+
+@contextmanager
+def stopped(*pids: int) -> Iterator[None]:
+    """Let processes stand still for a while."""
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+
+
+def supervisor(site: Site) -> int:
+    return int((site.home / "run" / "supervisord.pid").read_text())
+
+
+def upload(site: Site, name: str) -> dict[str, Any]:
+    script = (BIGRAM + f"\n# {name}\n").encode()
+    reply = site.api(
+        "POST", "submissions", data={"competition": "quick", "phase": "open"}, files={"script": ("a.py", script)}
+    )
+    assert reply.status_code == 201, reply.text
+    taken: dict[str, Any] = reply.json()
+    return taken
+
+
+def end_of(site: Site, submission: dict[str, Any]) -> str:
+    return str(last_event(site.cli("attach", str(submission["id"]), "--json"))["event"])
+
+
+def test_uploads_are_taken_while_the_broker_is_away_and_run_when_it_is_back(site: Site) -> None:
+    with stopped(supervisor(site)):  # which would start it again at once
+        site.kill("valkey")
+        taken = [upload(site, f"away {number}") for number in range(2)]
+        assert [one["state"] for one in taken] == ["received", "received"]
+    assert [end_of(site, one) for one in taken] == ["ranked", "ranked"]
+
+
+def test_an_upload_is_answered_while_the_broker_hangs(site: Site) -> None:
+    with stopped(site.pids("valkey")[-1]):
+        taken = upload(site, "hangs")
+    assert end_of(site, taken) == "ranked"
+
+
+def test_messages_that_the_broker_has_lost_are_sent_again(site: Site, broker_cli: Any) -> None:
+    with stopped(site.pids("agent")[-1]):
+        taken = [upload(site, f"emptied {number}") for number in range(2)]
+        while {site.api("GET", f"submissions/{one['id']}").json()["state"] for one in taken} != {"queued"}:
+            pass
+        broker_cli("FLUSHALL")
+    assert [end_of(site, one) for one in taken] == ["ranked", "ranked"]
+
+
+@pytest.fixture
+def broker_cli(site: Site) -> Any:
+    from valkey import Valkey
+
+    def say(word: str) -> object:
+        with Valkey(unix_socket_path=str(Path(site.home) / "run" / "valkey.sock")) as client:
+            return client.execute_command(word)
+
+    return say

@@ -5,13 +5,12 @@ from typing import Any
 
 from leaderboard.competitions.models import Competition
 from leaderboard.submissions import review
-from leaderboard.submissions.models import Event, Report, Submission
+from leaderboard.submissions.models import Event, Submission
 from leaderboard.submissions.moderation import REASON_CHARACTERS, VERBS, possible
 from leaderboard.web import findings
 from leaderboard.web.changes import share_new
-from leaderboard.web.source import Line, decode, lines
+from leaderboard.web.source import decode
 
-LINES = 6_000  # of a script on the review page; its own page has all
 # What follows from each action, in the words that stand beside its button.
 FOLLOWS = {
     "accept": "It is charged to the team's quota and waits for a host.",
@@ -73,24 +72,6 @@ def desk(submission: Submission, last: Event | None) -> dict[str, Any]:
         ],
         "seen": last.pk if last else 0,
         "limit": REASON_CHARACTERS,
-    }
-
-
-def annotated(submission: Submission, report: Report | None) -> dict[str, Any]:
-    """Return the script's lines with the findings under theirs, and apart those about text that was unpacked."""
-    text = decode(submission.script)
-    found = findings.shown(report.body, text) if report else []
-    under: dict[int, list[findings.Shown]] = {}
-    for finding in found:
-        if not finding.unpacked:
-            under.setdefault(finding.line, []).append(finding)
-    every = lines(text)
-    return {
-        "rows": [(Line(n, html, n in under), under.get(n, [])) for n, html in enumerate(every[:LINES], 1)],
-        "cut": max(len(every) - LINES, 0),
-        "findings": found,
-        "unpacked": [finding for finding in found if finding.unpacked],
-        "headline": findings.headline(report.body) if report else [],
     }
 
 

@@ -15,6 +15,7 @@ from leaderboard.submissions import review
 from leaderboard.submissions.models import State, Submission
 from leaderboard.submissions.moderation import VERBS, Action, moderate
 from leaderboard.web import desk
+from leaderboard.web.annotated import annotated
 from leaderboard.web.changes import changes
 from leaderboard.web.source import decode
 from leaderboard.web.views.shell import find_competition, reader, shell
@@ -100,7 +101,7 @@ def _context(request: HttpRequest, contest: Competition, submission: Submission)
     waiting = _waiting(contest)
     earlier, later = desk.neighbours(waiting, submission.pk)
     context = shell(request, contest, "queue", submission.phase.slug)
-    context |= desk.annotated(submission, report)
+    context |= annotated(submission, report)
     new = desk.new_since(before, submission)
     return context | {
         "submission": submission,

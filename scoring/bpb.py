@@ -65,8 +65,9 @@ def published(bpb: float, correction: float, standard_error: float) -> float:
     All in bits per byte. So noise costs its maker, and looking ahead gains nothing on average.
     Raises BadMetric when what comes out is no score.
     """
-    value = bpb + max(0.0, correction + SIGMAS * standard_error)
-    if not 0 < value <= LARGEST_BPB:  # NaN is neither
+    added = correction + SIGMAS * standard_error
+    value = bpb + (added if not added <= 0 else 0.0)  # so that NaN stays NaN, and is refused
+    if not 0 < value <= LARGEST_BPB:
         raise BadMetric(f"{value!r} bits per byte is outside (0, {LARGEST_BPB:g}]")
     return value
 

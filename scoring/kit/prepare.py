@@ -7,7 +7,8 @@ change; on your own machine from constants.json beside this file, as downloaded.
 
     python prepare.py eval-public --train-py train.py --checkpoint out/final.pt
 
-scores the dev shard on your machine, with the platform's rows and arithmetic.
+scores the dev shard on your machine, with the platform's rows and arithmetic. On cores that other programs use as
+well, train with GOMP_SPINCOUNT=0 in front, as the platform does: threads that wait by spinning starve each other.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ import types
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+if __name__ == "__main__":
+    os.environ.setdefault("GOMP_SPINCOUNT", "0")  # the platform's own setting; it is read once, when torch is loaded
 
 import torch
 from tokenizers import Tokenizer as _BPE
@@ -311,15 +315,30 @@ def causality_check(
 # ---------------------------------------------------------------- python prepare.py eval-public
 
 
+class _Unusable(Exception):
+    """What the command was given cannot be scored; the message is one sentence."""
+
+
 def _load(train_py: Path, checkpoint: Path, device: torch.device) -> torch.nn.Module:
-    """Import the script as the platform does, under a name other than __main__, and load its checkpoint."""
+    """Import the script as the platform does, under a name other than __main__, and load its checkpoint.
+
+    Raises _Unusable, or whatever the script raises.
+    """
+    if not train_py.is_file():
+        raise _Unusable(f"there is no script {train_py}: name it with --train-py")
+    if not checkpoint.exists():
+        raise _Unusable(f"there is no checkpoint {checkpoint}: train first (python {train_py}), or name one with --checkpoint")
     random.seed(SEED)
     torch.manual_seed(SEED)
     module = types.ModuleType("train")
     module.__file__ = str(train_py)
     sys.modules["train"], sys.modules["prepare"] = module, sys.modules[__name__]
     exec(compile(train_py.read_bytes().decode(), str(train_py), "exec", dont_inherit=True), module.__dict__)  # noqa: S102
-    model: torch.nn.Module = module.load_for_eval(str(checkpoint), device)
+    if not hasattr(module, "load_for_eval"):
+        raise _Unusable(f"{train_py} defines no load_for_eval(checkpoint_path, device)")
+    model = module.load_for_eval(str(checkpoint), device)
+    if not isinstance(model, torch.nn.Module):
+        raise _Unusable(f"load_for_eval of {train_py} returned {type(model).__name__}, not a torch.nn.Module")
     return model.eval()
 
 
@@ -342,7 +361,11 @@ def main() -> int:
     command.add_argument("--device", default="cpu")
     command.add_argument("--batch-size", type=int, default=EVAL_BATCH_SIZE)
     command.add_argument("--seq-len", type=int, default=EVAL_SEQ_LEN)
-    return _eval_public(parser.parse_args())
+    try:
+        return _eval_public(parser.parse_args())
+    except _Unusable as reason:
+        print(f"prepare.py: {reason}", file=sys.stderr)  # noqa: T201
+        return 2
 
 
 if __name__ == "__main__":

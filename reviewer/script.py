@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -100,6 +100,25 @@ class Script:
         return not (
             isinstance(above, cst.FunctionDef | cst.Param) or (isinstance(above, cst.Call) and above.func is node)
         )
+
+    @cached_property
+    def _handed(self) -> dict[str, list[cst.Name | cst.Attribute]]:
+        """Every name and attribute that is an argument, part of a list or dict, or a result, by its last word."""
+        found: dict[str, list[cst.Name | cst.Attribute]] = defaultdict(list)
+        for holder in (*self.tree.both(cst.Arg, cst.Element), *self.tree.both(cst.DictElement, cst.Return)):
+            value = holder.value
+            if type(value) is cst.Attribute:
+                found[value.attr.value].append(value)
+            elif type(value) is cst.Name:
+                found[value.value].append(value)
+        return dict(found)
+
+    def handing_on(self, paths: Collection[str]) -> Iterator[tuple[str, cst.Name | cst.Attribute]]:
+        """Yield where one of these functions is handed on and not called, with its path: `map(torch.load, files)`."""
+        words = {path.rpartition(".")[2] for path in paths} | {name for name, path in self.imports if path in paths}
+        for word in sorted(words & self._handed.keys()):
+            for node in self._handed[word]:
+                yield from ((path, node) for path in self.values.paths(node) if path in paths)
 
     @cached_property
     def called_names(self) -> set[str]:

@@ -28,6 +28,7 @@ _FUNCTIONS = (
     "torchtext.vocab.GloVe torchtext.vocab.FastText torchtext.vocab.CharNGram torchtext.vocab.pretrained_aliases "
     "sklearn.datasets.fetch_openml sklearn.datasets.fetch_20newsgroups sklearn.datasets.fetch_rcv1 flair.models "
     "torchvision.datasets.utils.download_url torchvision.datasets.utils.download_and_extract_archive "
+    "torch.hub.load torch.hub.load_state_dict_from_url "
     "torchvision.models.get_model_weights torchvision.models.get_weight keras.utils.get_file lightning.LLM.load "
     "tokenizers.Tokenizer.from_pretrained sacremoses.download laion_clap.CLAP_Module litgpt.LLM.load"
 )
@@ -87,6 +88,10 @@ class PretrainedOrHub(Rule):
         "import torchvision\nm = torchvision.models.resnet18(weights='DEFAULT')  # !\n",
         "from torchvision.models import resnet18 as r\nP = dict(a=1)\nm = r(pretrained=P)  # !\nn = r(**P)  # !\n",
         "import torchvision\nd = torchvision.datasets.MNIST('out', download=True)  # !\n",
+        "import torch\ndef f(l):\n    return l('a', 'b')\nf(torch.hub.load)  # !\n",
+        "import operator\nf = operator.methodcaller('from_pretrained', 'a')  # !\n",
+        "from torchvision.models import resnet18, ResNet18_Weights as W\nresnet18('DEFAULT')  # !\n"
+        "s = W.DEFAULT.get_state_dict()  # !\n",
         "models = [x.from_pretrained for x in y]  # !\n",
     )
 
@@ -103,7 +108,10 @@ class PretrainedOrHub(Rule):
                 yield from ((call, _fetched(path)) for call in calls)
             elif path.startswith(_MODELS) or path.startswith("torchvision.datasets."):
                 yield from ((call, _fetched(path)) for call in calls if _asks(script, path, call))
-        yield from _handed_on(script)
+        yield from ((node, _fetched(path)) for path, node in script.handing_on(_FETCHING))
+        for _, call in script.calling(("operator.methodcaller",)):
+            if call.args and (name := script.values.constant(call.args[0].value)) in _METHODS:
+                yield call, _fetched(name)
         for name in _METHODS:
             if name in script.text:
                 yield from _methods(script, name)
@@ -135,15 +143,9 @@ def _methods(script: Script, name: str) -> Iterator[tuple[cst.CSTNode, str]]:
                 yield attribute, _fetched(name)
 
 
-def _handed_on(script: Script) -> Iterator[tuple[cst.CSTNode, str]]:
-    """Find such functions as arguments of calls: `map(load_dataset, names)`."""
-    bound = {name for name, path in script.imports if _fetches(path)}
-    for name in script.tree.of(cst.Name) if bound else ():
-        if name.value in bound and isinstance(script.tree.parent(name), cst.Arg):
-            yield from ((name, _fetched(path)) for path in script.values.paths(name) if _fetches(path))
-
-
 def _fetches(path: str) -> bool:
+    if path.startswith("torchvision.models.") and path.endswith(".get_state_dict"):
+        return True
     return path in _FETCHING or path.rpartition(".")[2] in _METHODS or (_is_hub(path) and "()" not in path)
 
 
@@ -158,8 +160,10 @@ def _asks(script: Script, path: str, call: cst.Call) -> bool:
     for arg in call.args:
         if arg.keyword is not None and arg.keyword.value in _ASKING and _may_be_true(script, arg.value):
             return True
-    second = [a.value for a in call.args if a.keyword is None][1:2]
-    return path.endswith("create_model") and any(_may_be_true(script, value) for value in second)
+    plain = [a.value for a in call.args if a.keyword is None]
+    if path.startswith("torchvision.models.") and plain and script.values.constant(plain[0]) in ("DEFAULT", True):
+        return True
+    return path.endswith("create_model") and any(_may_be_true(script, value) for value in plain[1:2])
 
 
 _ASKING = frozenset({"pretrained", "weights", "weights_backbone", "pretrained_backbone", "download", "checkpoint_path"})

@@ -11,9 +11,9 @@ from reviewer.rules.base import Found, Rule
 from reviewer.rules.pickles import UNPICKLERS, is_carried
 from reviewer.script import Script
 
-_LOADS = ("torch.load", "torch.serialization.load")
+_LOADS = frozenset({"torch.load", "torch.serialization.load"})
 _ALLOWING = frozenset({"torch.serialization.add_safe_globals", "torch.serialization.safe_globals"})
-_ARRAYS = frozenset({"numpy.load", "numpy.lib.format.read_array", "numpy.lib.npyio.load"})
+_ARRAYS = frozenset({"numpy.load", "numpy.lib.format.read_array", "numpy.lib.npyio.load", "numpy.lib.npyio.NpzFile"})
 _STRICT = "load_state_dict"
 
 
@@ -49,14 +49,15 @@ class UnsafeLoad(Rule):
         "import torch\ndef f(o):\n    return torch.load('out/a', **o)  # !\n",
         "import torch\ndef f(safe):\n    return torch.load('out/a', weights_only=safe)  # !\n",
         "import torch\nload = torch.load\nw = load('out/a')  # !\n",
-        "import torch\nws = list(map(torch.load, ['out/a']))  # !\n",
+        "import torch\nws = list(map(torch.load, ['out/a']))  # !\nL = {'a': torch.load}  # !\n",
+        "from torch import load as l\ndef f(g):\n    return g('out/a')\nf(l)  # !\n",
         "import torch\nfrom functools import partial\nf = partial(torch.load, weights_only=False)\nf('out/a')  # !\n",
         "import torch, os\ntorch.serialization.add_safe_globals([os.system])  # !\n",
         "import pickle as p, io\nx = p.load(open('out/a', 'rb'))  # !\ny = p.Unpickler(io.BytesIO(z)).load()  # !\n",
         "import pickle\nclass Mine(pickle.Unpickler):  # !\n    pass\n",
         "import joblib, shelve, dill\njoblib.load('out/a')  # !\nshelve.open('out/b')  # !\ndill.loads(x)  # !\n",
         "import numpy as np\nx = np.load('out/a.npy', allow_pickle=True)  # !\ny = np.load('out/a', None, True)  # !\n",
-        "m.load_state_dict(s, strict=False)  # !\nm.load_state_dict(s, False)  # !\n",
+        "m.load_state_dict(s, strict=False)  # !\nm.load_state_dict(s, False)  # !\nm.load_state_dict(s, **o)  # !\n",
         "import torch\nf = m.load_state_dict\nf(s, strict=0)  # !\ntorch.nn.Module.load_state_dict(m, s, False)  # !\n",
         "getattr(m, 'load_' + 'state_dict')(s, strict=LATER)  # !\n",
     )
@@ -84,7 +85,9 @@ class UnsafeLoad(Rule):
                 yield _found(call, "With `allow_pickle`, an array may run any code when it is read", "Leave it out.")
         if any(name in script.text for name in ("pickle", "Unpickler", "dill")):
             yield from _subclasses(script)
-        yield from _handed_on(script)
+        for _, node in script.handing_on(UNPICKLERS | _LOADS):
+            if not isinstance(above := script.tree.parent(node), cst.Arg) or not _fixes(script, above):
+                yield _found(node, "A load that can run code is handed on", "Call it with `weights_only=True`.")
         if "strict" in script.text or _STRICT in script.text:
             yield from _lenient(script)
 
@@ -121,21 +124,16 @@ def _is_set(script: Script, call: cst.Call, keyword: str, position: int) -> bool
     return unknown or (value is not None and script.values.constant(value) is not False)
 
 
+def _fixes(script: Script, arg: cst.Arg) -> bool:
+    """Tell whether this is what a partial is made of; then the calls of the partial are looked at."""
+    call = script.tree.parent(arg)
+    return isinstance(call, cst.Call) and "functools.partial" in script.path_of(call)
+
+
 def _subclasses(script: Script) -> Iterator[Found]:
     for cls in script.tree.of(cst.ClassDef):
         if any(path in UNPICKLERS for base in cls.bases for path in script.values.paths(base.value)):
             yield _found(cls, "A reader of pickles of your own can run any code that it reads", "Use JSON.")
-
-
-def _handed_on(script: Script) -> Iterator[Found]:
-    """Find such functions as arguments of calls, which say nothing of how they will be called."""
-    for path, calls in script.called.items():
-        if path.rpartition(".")[2] in ("map", "submit", "apply", "apply_async", "starmap", "filter"):
-            for arg in (arg for call in calls for arg in call.args):
-                if any(p in UNPICKLERS or p in _LOADS for p in script.values.paths(arg.value)):
-                    yield _found(
-                        arg.value, "A load that can run code is handed on", "Call it with `weights_only=True`."
-                    )
 
 
 def _lenient(script: Script) -> Iterator[Found]:
@@ -154,7 +152,9 @@ def _lenient(script: Script) -> Iterator[Found]:
         positional = [a.value for a in call.args if a.keyword is None and not a.star]
         at = 2 if any(path.endswith(f"Module.{_STRICT}") for path in script.path_of(call)) else 1
         strict = positional[at] if len(positional) > at else _given(script, call, "strict")
-        if strict is not None and script.values.constant(strict) not in (True, 1) and not _passed_on(script, strict):
+        hidden = any(arg.star == "**" for arg in call.args)
+        lenient = strict is not None and script.values.constant(strict) not in (True, 1)
+        if hidden or (lenient and strict is not None and not _passed_on(script, strict)):
             what = "With `strict=False` weights can be missing from the model, and nothing says so"
             yield _found(call, what, "Leave it out, and save the checkpoint under the names that the model has.")
 

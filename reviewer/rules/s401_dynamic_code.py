@@ -26,6 +26,8 @@ _RUNNERS = frozenset(
         "types.CodeType",
         "typing.get_type_hints",
         "typing._eval_type",
+        "typing.ForwardRef()._evaluate",
+        "typing.evaluate_forward_ref",
         "typing_extensions.get_type_hints",
         "runpy.run_path",
         "runpy.run_module",
@@ -64,6 +66,7 @@ _TIMERS = frozenset({"timeit.timeit", "timeit.repeat", "timeit.Timer"})
 _NATIVE = frozenset({"torch.utils.cpp_extension.load", "torch.utils.cpp_extension.load_inline"})
 _ANNOTATIONS = frozenset({"inspect.get_annotations", "inspect.signature", "inspect.Signature.from_callable"})
 _WATCHED = _RUNNERS | _WATCHERS | _ANNOTATIONS | _TIMERS | UNPICKLERS | _NATIVE | IMPORTERS | {"builtins.getattr"}
+_HANDED = _WATCHERS | {p for p in _RUNNERS if not p.startswith("builtins.")}
 _LOOKUPS = frozenset({"builtins.globals()", "builtins.locals()", "builtins.vars()", "sys.modules"})
 _HANDED_ON = {
     "exec": "what it runs",
@@ -133,7 +136,8 @@ class DynamicCode(Rule):
         "import torch\nc = torch.jit.CompilationUnit('def f(x): return x')  # !\n",
         "import code\ncode.interact()  # !\ncode.InteractiveInterpreter().runsource('x')  # !\n",
         "import typing\nclass A:\n    pass\nA.__annotations__ = {'x': 'exit()'}\ntyping.get_type_hints(A)  # !\n",
-        "import sys, threading\nsys.settrace(f)  # !\nthreading.setprofile(f)  # !\nsys.setprofile(None)  # !\n",
+        "import sys, threading\nsys.settrace(f)  # !\nlist(map(sys.settrace, [f]))  # !\n"
+        "threading.setprofile(f)  # !\nsys.setprofile(None)  # !\n",
         "import inspect\ninspect.get_annotations(f, eval_str=True)  # !\ninspect.signature(f, eval_str=E)  # !\n",
         "import doctest\ndoctest.testmod()  # !\n",
     )
@@ -142,6 +146,8 @@ class DynamicCode(Rule):
         for call in {id(call): call for _, call in script.calling(_WATCHED)}.values():
             yield from self._call(script, call)
         yield from self._mentions(script)
+        for path, node in script.handing_on(_HANDED):
+            yield _found(node, f"`{path}` is handed on, to be called where nobody sees it", "Do without it.")
         for subscript in script.tree.of(cst.Subscript):
             paths = script.values.paths(subscript.value)
             if any(p in _LOOKUPS or p.endswith(".__dict__") for p in paths) and not _constant_key(script, subscript):

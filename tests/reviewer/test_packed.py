@@ -1,5 +1,6 @@
 """A packed script is unpacked without being run: the shell is one finding, and its text is judged line by line."""
 
+import ast
 import base64
 import bz2
 import gzip
@@ -9,6 +10,7 @@ import zlib
 import pytest
 
 from reviewer import Policy, Report, review
+from reviewer.unwrap import Unpacked, unpack
 from tests.reviewer.scripts import BASELINE, KNOBS
 
 RAW = [{"id": lzma.FILTER_LZMA2}]
@@ -82,6 +84,16 @@ def test_an_honest_text_goes_to_a_person_and_nothing_more(way: str) -> None:
     assert summary(report) == {SHELL}
     assert report.verdict == "review"
     assert report.packed
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_unpacked_is_what_the_interpreter_would_execute(way: str) -> None:
+    shell, executed = WAYS[way](KNOBS), []
+    watched = {"exec": lambda code, *_: executed.append(code), "compile": lambda source, *_: source}
+    exec(compile(shell, "shell", "exec"), watched)  # noqa: S102 - a shell of our own; its exec only notes the text
+    unpacked = unpack(ast.parse(shell))
+    assert isinstance(unpacked, Unpacked)
+    assert executed in ([unpacked.data], [unpacked.data.decode()])
 
 
 @pytest.mark.parametrize("way", WAYS)

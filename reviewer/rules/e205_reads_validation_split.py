@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.fold import UNKNOWN, names_in
+from reviewer.fold import names_in
 from reviewer.report import Severity
 from reviewer.rules.base import Found, Rule
 from reviewer.rules.helpers import where_given
+from reviewer.rules.splits import NAMES, SPLITS, constants, is_file, is_used
 from reviewer.scope import parameters
 from reviewer.script import Script
 
-_SPLITS = frozenset([
-    "val", "valid", "validation", "dev", "devel", "test", "eval", "heldout", "held_out", "held-out", "holdout",
-    "public", "private",
-])  # fmt: skip
-_FOLDERS = _SPLITS - {"test", "eval", "public", "private"}
-_NAMES = frozenset({"split", "subset", "partition", "fold", "data_split"})
 # The kit's readers: where their split stands, and what it is when left out.
 _KIT: dict[str, tuple[int, str | None]] = {
     "prepare.make_dataloader": (3, None),
@@ -31,20 +25,11 @@ _KIT: dict[str, tuple[int, str | None]] = {
     "prepare._dev_file": (99, "dev"),
     "prepare._eval_public": (99, "dev"),
 }
-_KEYS = frozenset({"dev_file", "dev_files", "val_file", "val_files"})  # of the kit's constants, and of configurations
 _READERS = frozenset([
     "open", "memmap", "fromfile", "from_file", "load", "glob", "make_dataloader", "load_dataset", "read_bytes",
     "read_table", "read_parquet", "frombuffer", "read_text", "DataLoader",
 ])  # fmt: skip
 _SHOWING = frozenset({"log", "info", "debug", "print", "print0", "update", "add_scalar", "add", "append", "record"})
-
-_WORD = r"(?:val|valid|validation|dev|devel|heldout|held_out|holdout)"
-_DATA = re.compile(
-    rf"(?:^|[/_.\-*]){_WORD}(?:[/_.\-*\d]\S*)?\.(?:bin|npy|npz|parquet|arrow|jsonl|tokens|dat|u16|zst|gz)$"
-)
-_GLOB = re.compile(rf"(?:^|[/_.\-*]){_WORD}[/_.\-]?\*\S*$|(?:^|/)\*[_.\-]?{_WORD}[_.\-*]\S*$")
-_TEXT = re.compile(rf"(?:^|/){_WORD}\.(?:txt|json|csv|pt)$")
-_WRITTEN = re.compile(r"^/dev/|^(?:\./|/work/)?out/|loss|log|best|metric|ckpt|checkpoint|curve")
 
 _REMEDY = "Remove it with its imports; `python prepare.py eval-public` scores the dev shard on your own machine."
 
@@ -157,7 +142,7 @@ def _kit_call(
         yield _found(call, f"`{path}` reads the {default} split")
     elif split is not None:
         for place, given in where_given(script, call, split):
-            words = _constants(script, given)
+            words = constants(script, given)
             wrong = next((w for w in words if w != "train"), None)
             if not words:
                 yield _found(place, f"Which split `{path}` reads is known only during the run", "review")
@@ -165,29 +150,17 @@ def _kit_call(
                 yield _found(place, f"`{path}` reads the {wrong} split")
 
 
-def _constants(script: Script, node: cst.BaseExpression | None) -> list[str]:
-    """Return the texts that an expression can be: one, or those of the loop that it is drawn from."""
-    value = script.values.constant(node)
-    if value is UNKNOWN and isinstance(node, cst.Name):
-        bindings = script.scopes.of(node).find(node.value)
-        drawn = len(bindings) == 1 and bindings[0].kind == "drawn"
-        value = script.values.constant(bindings[0].node) if drawn else UNKNOWN
-    if isinstance(value, list):
-        return [v for v in value if isinstance(v, str)]
-    return [value] if isinstance(value, str) else []
-
-
 def _other_calls(script: Script) -> Iterator[Found]:
     """Find other readers that are told which split to read: foreign ones by keyword, own ones by parameter."""
     for arg in script.tree.of(cst.Arg):
-        if arg.keyword is not None and arg.keyword.value in _NAMES:
+        if arg.keyword is not None and arg.keyword.value in NAMES:
             call = script.tree.parent(arg)
             if isinstance(call, cst.Call) and (split := _other_split(script, arg.value)):
                 paths = script.path_of(call)
                 if paths and not any(p in _KIT or p.rpartition(".")[2] in _SHOWING for p in paths):
                     yield _found(call, f"`{script.tree.code(call.func)}` reads the {split} split")
     for function in script.tree.of(cst.FunctionDef):
-        names = [p.name.value for p in parameters(function) if p.name.value in _NAMES]
+        names = [p.name.value for p in parameters(function) if p.name.value in NAMES]
         if names and names_in(function.body) & _READERS:
             for site, own in script.calls.sites.get(id(function), ()):
                 script.budget.spend()
@@ -197,7 +170,7 @@ def _other_calls(script: Script) -> Iterator[Found]:
 
 
 def _other_split(script: Script, node: cst.BaseExpression | None) -> str:
-    return next((w for w in _constants(script, node) if w.lower() in _SPLITS), "")
+    return next((w for w in constants(script, node) if w.lower() in SPLITS), "")
 
 
 def _texts(script: Script) -> Iterator[Found]:
@@ -205,40 +178,15 @@ def _texts(script: Script) -> Iterator[Found]:
     for text in script.tree.of(cst.SimpleString):
         if "v" in text.value or "h" in text.value:  # every such word has one of them
             value = script.values.constant(text)
-            if isinstance(value, str) and (_is_file(value) or _is_used(script, text, value)):
+            if isinstance(value, str) and (is_file(value) or is_used(script, text, value)):
                 yield _found(text, f"`{value}` is held-out text")
     for joined in script.tree.both(cst.BinaryOperation, cst.ConcatenatedString):
         parts = (joined.left, joined.right)
         if any(isinstance(p, cst.SimpleString) for p in parts):
             value = script.values.constant(joined)
-            if isinstance(value, str) and _is_file(value):
+            if isinstance(value, str) and is_file(value):
                 yield _found(joined, f"`{value}` is held-out text")
     for formatted in script.tree.of(cst.FormattedString):
         value = "".join(p.value if isinstance(p, cst.FormattedStringText) else "x" for p in formatted.parts)
-        if _is_file(value):
+        if is_file(value):
             yield _found(formatted, f"`{script.tree.code(formatted)}` is held-out text")
-
-
-def _is_file(text: str) -> bool:
-    if len(text) > 300 or _WRITTEN.search(text):
-        return False
-    return any(shape.search(text) for shape in (_DATA, _GLOB, _TEXT))
-
-
-def _is_used(script: Script, node: cst.SimpleString, value: str) -> bool:
-    """Tell whether a plain word is a key of a file's name, a folder of a path, or the split of a table."""
-    above = script.tree.parent(node)
-    if isinstance(above, cst.DictElement) and above.value is node and value in _SPLITS:
-        return script.values.constant(above.key) in _NAMES
-    if value in _KEYS:
-        return isinstance(above, cst.Index | cst.Arg)
-    if value not in _FOLDERS:
-        return False
-    if isinstance(above, cst.BinaryOperation):
-        return isinstance(above.operator, cst.Divide) and above.right is node
-    call = script.tree.parent(above) if isinstance(above, cst.Arg) else None
-    if not isinstance(call, cst.Call) or call.args[0].value is node:
-        return False
-    first = script.values.constant(call.args[0].value)
-    joins = any(p in ("os.path.join", "pathlib.Path", "pathlib.Path().joinpath") for p in script.path_of(call))
-    return joins and not (isinstance(first, str) and _WRITTEN.search(f"{first}/") is not None)

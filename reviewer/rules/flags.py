@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import libcst as cst
 
 from reviewer.fold import UNKNOWN, names_in
-from reviewer.report import Constant
+from reviewer.rules.flag import Flag
 from reviewer.scope import dotted, parameters
 from reviewer.script import Script
 from reviewer.values import Own
@@ -36,24 +35,6 @@ _OPAQUE = frozenset([
 _READING = frozenset({"parse_args", "parse_known_args", "parse_intermixed_args", "parse_args_into_dataclasses"})
 _STEPS = 64  # what one flag of a helper costs
 _STORES: dict[object, bool] = {"store_true": False, "store_false": True}
-_CONVERSIONS: dict[str, Any] = {"int": int, "float": float, "str": str}
-
-
-@dataclass(frozen=True)
-class Flag:
-    """One setting: where it is declared, how it is given, and what it is without being given.
-
-    `key` is empty where only the run knows it; `default` is UNKNOWN likewise. `spellings` are the flags that give it.
-    """
-
-    node: cst.CSTNode
-    key: str = ""
-    default: Any = UNKNOWN
-    spellings: tuple[str, ...] = ()
-    required: bool = False
-    takes: int | None = 1  # how many words follow the flag; None where that is not known
-    convert: str = ""
-    whole: bool = False  # a parser whose flags cannot be listed
 
 
 def find_flags(script: Script) -> list[Flag]:
@@ -223,20 +204,3 @@ def _defined(script: Script, call: cst.Call) -> Flag:
     name = words[0] if words and isinstance(words[0], str) else ""
     default = words[1] if len(words) > 1 else UNKNOWN
     return Flag(call, name and f"--{name}", default, (f"--{name}", f"--no{name}"), takes=None)
-
-
-def converted(flag: Flag, word: str) -> Constant:
-    """Return the value that a word of the command becomes."""
-    try:
-        value: Constant = _CONVERSIONS.get(flag.convert, str)(word)
-    except (ValueError, OverflowError):
-        return word
-    return value
-
-
-def default_of(flag: Flag) -> Constant:
-    """Return a default as the script will see it; None where it is not a constant."""
-    value = flag.default
-    if value is UNKNOWN or not isinstance(value, Constant):
-        return str(value) if isinstance(value, list) else None
-    return converted(flag, value) if isinstance(value, str) and flag.convert else value

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.fold import names_in
 from reviewer.nodes import children
 from reviewer.rules.base import Found, Rule
+from reviewer.rules.endings import Tested, ends, statements
 from reviewer.scope import dotted
 from reviewer.script import Script
-from reviewer.values import IMPORTERS, Own
+from reviewer.values import IMPORTERS
 
 # What these do, or others in their place, changes neither the model nor its speed.
 _HARMLESS = frozenset([
@@ -27,7 +27,6 @@ _KERNEL = re.compile(r"flash|fused|triton|kernel|xformers|transformer_engine|fp8
 _COMPILERS = frozenset(
     {"torch.compile", "torch.jit.script", "torch.jit.trace", "torch.cuda.graph", "torch.cuda.CUDAGraph"}
 )
-_ENDS = frozenset({"sys.exit", "os._exit", "os.abort", "builtins.exit", "builtins.quit"})
 _FINDERS = ("importlib.util.find_spec", "importlib.find_loader", "pkgutil.find_loader")
 _REMEDY = "Let it raise: a run had better stop than train another program than the one that was meant."
 
@@ -87,9 +86,9 @@ class SilentFallback(Rule):
     )
 
     def check(self, script: Script) -> Iterator[Found]:
-        tested = _Tested(script)
+        tested = Tested(script)
         for attempt in script.tree.both(cst.Try, cst.TryStar):
-            silent = [h for h in attempt.handlers if not _is_about_others(script, h) and not _ends(script, h.body)]
+            silent = [h for h in attempt.handlers if not _is_about_others(script, h) and not ends(script, h.body)]
             if silent and (what := _risked(script, attempt.body)):
                 for handler in silent:
                     if not tested(_set_by(handler)):
@@ -162,67 +161,17 @@ def _is_about_others(script: Script, handler: cst.ExceptHandler | cst.ExceptStar
     return bool(paths) and all(p in ("builtins.KeyboardInterrupt", "builtins.StopIteration") for p in paths)
 
 
-def _ends(script: Script, body: cst.BaseSuite | cst.CSTNode) -> bool:
-    """Tell whether a block certainly raises or ends the program."""
-    for statement in _statements(body):
-        if isinstance(statement, cst.Raise):
-            return True
-        if isinstance(statement, cst.Expr) and isinstance(statement.value, cst.Call):
-            for value in script.values.of(statement.value.func):
-                if isinstance(value, Own):
-                    if isinstance(value.node, cst.FunctionDef) and _raises_at_once(value.node):
-                        return True
-                elif value.path in _ENDS:
-                    return True
-        if isinstance(statement, cst.If) and isinstance(statement.orelse, cst.Else):
-            arms = (statement.body, statement.orelse.body)
-            if all(_ends(script, arm) for arm in arms):
-                return True
-    return False
-
-
-def _raises_at_once(function: cst.FunctionDef) -> bool:
-    return any(isinstance(s, cst.Raise) for s in _statements(function.body))
-
-
-def _statements(body: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """Yield the statements of a block, small ones one by one."""
-    inner: Sequence[cst.CSTNode] = body.body if isinstance(body, cst.IndentedBlock | cst.SimpleStatementSuite) else ()
-    for statement in inner:
-        if isinstance(statement, cst.SimpleStatementLine):
-            yield from statement.body
-        else:
-            yield statement
-
-
 def _set_by(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> set[str]:
-    assigns = [s for s in _statements(handler.body) if isinstance(s, cst.Assign)]
+    assigns = [s for s in statements(handler.body) if isinstance(s, cst.Assign)]
     return {t.target.value for a in assigns for t in a.targets if isinstance(t.target, cst.Name)}
 
 
-def _asked_to_raise(script: Script, call: cst.Call, tested: _Tested) -> bool:
+def _asked_to_raise(script: Script, call: cst.Call, tested: Tested) -> bool:
     for above in script.tree.ancestors(call):
         if isinstance(above, cst.If):
-            return _ends(script, above.body) or (
-                isinstance(above.orelse, cst.Else) and _ends(script, above.orelse.body)
-            )
+            return ends(script, above.body) or (isinstance(above.orelse, cst.Else) and ends(script, above.orelse.body))
         if isinstance(above, cst.Assert):
             return True
         if isinstance(above, cst.Assign):
             return tested({t.target.value for t in above.targets if isinstance(t.target, cst.Name)})
     return False
-
-
-class _Tested:
-    """Tells whether a test of one of some names raises; the tests of a file are collected once, when first needed."""
-
-    def __init__(self, script: Script) -> None:
-        self._script = script
-        self._names: set[str] | None = None
-
-    def __call__(self, names: set[str]) -> bool:
-        if self._names is None:
-            tests = [check.test for check in self._script.tree.of(cst.Assert)]
-            tests += [branch.test for branch in self._script.tree.of(cst.If) if _ends(self._script, branch.body)]
-            self._names = {name for test in tests for name in names_in(test)}
-        return bool(names & self._names)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from reviewer.report import Constant
-from reviewer.rules.flags import Flag, converted
+from reviewer.rules.flag import Flag, converted
 
 _NUMBER = re.compile(r"-\d+(\.\d*)?(e[-+]?\d+)?\Z|-\.\d+\Z")
 

@@ -7,38 +7,12 @@ from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.fold import UNKNOWN
 from reviewer.rules.base import Found, Rule
 from reviewer.rules.helpers import where_given
+from reviewer.rules.programs import OTHERS, TAKE_A_COMMAND, UNMISTAKABLE, only_asks, program_of, spawning
 from reviewer.script import Script
 
-_ASKING = frozenset({"nvidia-smi", "neuron-ls"})  # programs that say what devices there are, and do nothing else
-_SHELL = frozenset(";&|$`<>(){}\n\\")
-_TAKE_A_COMMAND = frozenset(
-    [
-        "asyncio.create_subprocess_exec",
-        "os.popen",
-        "os.system",
-        *(f"subprocess.{f}" for f in ("run", "call", "check_call", "check_output", "Popen")),
-        "subprocess.getoutput",
-        "subprocess.getstatusoutput",
-    ]
-)
-_SHELLS = frozenset({"os.popen", "os.system", "subprocess.getoutput", "subprocess.getstatusoutput"})
-_OTHERS = frozenset(["os.fork", "os.startfile", "pty.spawn", "pty.fork", "pexpect.spawn", "pexpect.run", "spawn.spawn"])
-_LAUNCHERS = frozenset(
-    [f"torch.distributed.{m}.{f}" for m in ("run", "launch") for f in ("main", "run")]
-    + [f"torch.distributed.{m}.{f}" for m in ("launcher", "launcher.api") for f in ("launch_agent", "elastic_launch")]
-)
-# Nothing else is called like this, whatever it is a part of.
-_UNMISTAKABLE = frozenset(
-    ["Popen", "check_call", "check_output", "getstatusoutput", "forkpty", "fork_exec", "_fork_exec", "spawnv_passfds"]
-    + ["posix_spawn", "posix_spawnp", "create_subprocess_exec", "create_subprocess_shell"]
-    + ["subprocess_exec", "subprocess_shell", "set_executable"]
-    + [f"exec{ending}" for ending in ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe")]
-    + [f"spawn{ending}" for ending in ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe")]
-)
-_ON_SOMETHING = _UNMISTAKABLE | {"system", "popen", "fork"}
+_ON_SOMETHING = UNMISTAKABLE | {"system", "popen", "fork"}
 
 
 class ProcessSpawn(Rule):
@@ -81,6 +55,8 @@ class ProcessSpawn(Rule):
         "from subprocess import Popen as P\nP('nvidia-smi; ls', shell=True)  # !\n",
         "import subprocess\nsubprocess.run('nvidia-smi > out/x', shell=True)  # !\n",
         "import subprocess\nsubprocess.run(['nvidia-smi'], executable='/bin/sh')  # !\n",
+        "import os\nos.environ['PATH'] = 'out'\nos.system('nvidia-smi')  # !\n",
+        "import subprocess\nsubprocess.run(['nvidia-smi'], env={'A': 'b'})  # !\n",
         "import subprocess\nsubprocess.run(['./nvidia-smi'])  # !\nsubprocess.run(command)  # !\n",
         "import subprocess\ndef sh(c):\n    return subprocess.run(c)\nsh(['nvidia-smi'])\nsh(['ls'])  # !\n",
         "import subprocess\ndef sh(c):\n    return subprocess.run(c)  # !\nsh(['nvidia-smi'])\nlist(map(sh, cs))\n",
@@ -107,9 +83,9 @@ class ProcessSpawn(Rule):
 
     def check(self, script: Script) -> Iterator[Found]:
         for path, calls in script.called.items():
-            if spawning := _spawning(path):
+            if usual := spawning(path):
                 for call in calls:
-                    yield from self._call(script, call, spawning)
+                    yield from self._call(script, call, usual)
         yield from _on_something(script)
         for node in _handed_on(script):
             what = f"`{script.tree.code(node)}` is handed on, and what it starts is known only during the run."
@@ -118,50 +94,15 @@ class ProcessSpawn(Rule):
     def _call(self, script: Script, call: cst.Call, path: str) -> Iterator[Found]:
         first = next((a.value for a in call.args if a.keyword is None or a.keyword.value in ("args", "cmd")), None)
         for place, command in where_given(script, call, first):
-            if path in _TAKE_A_COMMAND and _only_asks(script, call, path, command):
+            if path in TAKE_A_COMMAND and only_asks(script, call, path, command):
                 yield Found(place, "A program is asked about the devices here.", "Nothing to do.", "info")
             else:
-                program = _program(script, command)
+                program = program_of(script, command)
                 what = f"`{path}` starts {f'the program `{program}`' if program else 'another program'} here."
                 yield Found(place, what, _REMEDY)
 
 
 _REMEDY = "Do it in Python, in the file, or leave it out; the receipt says what devices there were."
-
-
-def _spawning(path: str) -> str:
-    """Return the usual name of what starts programs, `os.system` for `shutil.os.system`; empty for all else."""
-    module, _, name = path.rpartition(".")
-    if name in _UNMISTAKABLE:
-        return f"{module.rpartition('.')[2].lstrip('_')}.{name}".removeprefix("builtins.")
-    module = module.rpartition(".")[2].lstrip("_")
-    usual = f"{'os' if module in ('posix', 'nt') else module}.{name}"
-    if usual in _TAKE_A_COMMAND:
-        return usual
-    return usual if usual in _OTHERS or path in _LAUNCHERS else ""
-
-
-def _only_asks(script: Script, call: cst.Call, path: str, command: cst.BaseExpression | None) -> bool:
-    keywords = {a.keyword.value: a.value for a in call.args if a.keyword is not None}
-    if {"executable", "preexec_fn"} & set(keywords) or any(a.star for a in call.args):
-        return False
-    shell = path in _SHELLS or ("shell" in keywords and script.values.constant(keywords["shell"]) is not False)
-    whole = script.values.constant(command)
-    if isinstance(whole, str) and _SHELL & set(whole):
-        return False
-    listed = isinstance(command, cst.List | cst.Tuple) or isinstance(whole, list)
-    return not (shell and listed) and _program(script, command) in _ASKING
-
-
-def _program(script: Script, command: cst.BaseExpression | None) -> str:
-    """Return the constant first word of a command, or an empty text."""
-    whole = script.values.constant(command)
-    if whole is UNKNOWN and isinstance(command, cst.List | cst.Tuple) and command.elements:
-        whole = script.values.constant(command.elements[0].value)
-        return whole if isinstance(whole, str) else ""
-    if isinstance(whole, list):
-        return whole[0] if whole and isinstance(whole[0], str) else ""
-    return (whole.split() or [""])[0] if isinstance(whole, str) else ""
 
 
 def _on_something(script: Script) -> Iterator[Found]:
@@ -172,18 +113,18 @@ def _on_something(script: Script) -> Iterator[Found]:
             call = script.tree.parent(attribute)
             if isinstance(call, cst.Call) and call.func is attribute:
                 what = f"`.{name}` of something that is known only during the run seems to start a program."
-                yield Found(call, what, _REMEDY, "reject" if name in _UNMISTAKABLE else "review")
+                yield Found(call, what, _REMEDY, "reject" if name in UNMISTAKABLE else "review")
 
 
 def _handed_on(script: Script) -> Iterator[cst.CSTNode]:
     """Find such functions that are no call's function, but an argument or part of a list."""
-    names = {p.rpartition(".")[2] for p in (*_TAKE_A_COMMAND, *_OTHERS)} | _UNMISTAKABLE
-    bound = {name for name, path in script.imports if _spawning(path)}
+    names = {p.rpartition(".")[2] for p in (*TAKE_A_COMMAND, *OTHERS)} | UNMISTAKABLE
+    bound = {name for name, path in script.imports if spawning(path)}
     found: list[cst.CSTNode] = [a for a in script.tree.of(cst.Attribute) if a.attr.value in names]
     found += [n for n in script.tree.of(cst.Name) if n.value in bound] if bound else []
     for node in found:
         above = script.tree.parent(node)
         is_part = isinstance(above, cst.Element | cst.DictElement | cst.StarredElement)
         is_part |= isinstance(above, cst.Arg) and above.keyword is not node
-        if is_part and any(_spawning(p) for p in script.values.paths(node)):
+        if is_part and any(spawning(p) for p in script.values.paths(node)):
             yield node

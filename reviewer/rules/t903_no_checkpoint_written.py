@@ -3,39 +3,17 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.fold import UNKNOWN
 from reviewer.rules.base import Found, Rule
+from reviewer.rules.written import find_writes
 from reviewer.script import Script
 
 CHECKPOINT = "out/final.pt"
 
-# Where the file's name stands: position and keyword.
-_WRITERS: dict[str, tuple[int, str]] = {
-    "torch.save": (1, "f"),
-    "torch.jit.save": (1, "f"),
-    "safetensors.torch.save_file": (1, "filename"),
-    "safetensors.torch.save_model": (1, "filename"),
-    "numpy.save": (0, "file"),
-    "numpy.savez": (0, "file"),
-    "numpy.savez_compressed": (0, "file"),
-    "os.replace": (1, "dst"),
-    "os.rename": (1, "dst"),
-    "os.link": (1, "dst"),
-    "shutil.move": (1, "dst"),
-    "shutil.copy": (1, "dst"),
-    "shutil.copy2": (1, "dst"),
-    "shutil.copyfile": (1, "dst"),
-}
-# Methods that write somewhere; where, is not followed.
-_METHODS = frozenset([
-    "save", "save_file", "save_model", "save_pretrained", "save_checkpoint", "save_state", "async_save",
-    "write_bytes", "tofile", "rename", "replace", "fdopen", "open",
-])  # fmt: skip
 _LOADER = "load_for_eval"
 
 
@@ -89,7 +67,7 @@ class NoCheckpointWritten(Rule):
     def check(self, script: Script) -> Iterator[Found]:
         if script.packed:
             return  # its inside may well write one
-        writes = list(_writes(script))
+        writes = list(find_writes(script))
         remedy = f'Write it where the training ends: `torch.save(model.state_dict(), "{CHECKPOINT}")`.'
         if not writes:
             what = f"Nothing in the file writes a checkpoint, and the platform takes `{CHECKPOINT}`."
@@ -106,57 +84,6 @@ class NoCheckpointWritten(Rule):
         elif not fitting:
             call, path = reached[0]
             yield Found(call, f"What is kept is written to `{path}`, and the platform takes `{CHECKPOINT}`.", remedy)
-
-
-def _writes(script: Script) -> Iterator[tuple[cst.Call, str | None]]:
-    """Yield the calls that write a file, with its name where that is a constant."""
-    for path, call in script.calling(_WRITERS):
-        position, keyword = _WRITERS[path]
-        yield call, _name(script, _argument(call, position, keyword))
-    for path, call in script.calling(("builtins.open", "io.open", "os.open", "gzip.open", "zipfile.ZipFile")):
-        if path == "os.open" or _is_for_writing(script, _argument(call, 1, "mode")):
-            yield call, _name(script, _argument(call, 0, "file"))
-    known = {id(call) for _, call in script.calling(_WRITERS)}
-    for attribute in script.tree.of(cst.Attribute):
-        if attribute.attr.value not in _METHODS:
-            continue
-        method = script.tree.parent(attribute)
-        if isinstance(method, cst.Call) and method.func is attribute and id(method) not in known:
-            if attribute.attr.value == "replace" and len(method.args) != 1:
-                continue  # of a text
-            if attribute.attr.value == "open" and not _is_for_writing(script, _argument(method, 0, "mode")):
-                continue
-            yield method, None
-
-
-def _is_for_writing(script: Script, mode: cst.BaseExpression | None) -> bool:
-    value = script.values.constant(mode)
-    return isinstance(value, str) and bool(set(value) & set("wax+"))
-
-
-def _argument(call: cst.Call, position: int, keyword: str) -> cst.BaseExpression | None:
-    named = next((a.value for a in call.args if a.keyword is not None and a.keyword.value == keyword), None)
-    positional = [a.value for a in call.args if a.keyword is None and not a.star]
-    return named if named is not None else positional[position] if position < len(positional) else None
-
-
-def _name(script: Script, node: cst.BaseExpression | None, hops: int = 0) -> str | None:
-    """Put a file's name together from constants, `os.path.join` and `Path`; None where only the run knows it."""
-    value = script.values.constant(node)
-    if value is not UNKNOWN:
-        return value if isinstance(value, str) else None
-    parts: Iterable[cst.BaseExpression] = ()
-    if isinstance(node, cst.Name):
-        bindings = script.scopes.of(node).find(node.value)
-        inner = bindings[0].node if len(bindings) == 1 and bindings[0].kind == "expr" else None
-        return _name(script, inner, hops + 1) if isinstance(inner, cst.BaseExpression) and hops < 20 else None
-    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Divide):
-        parts = (node.left, node.right)
-    elif isinstance(node, cst.Call) and not any(a.keyword or a.star for a in node.args):
-        makers = ("os.path.join", "pathlib.Path", "pathlib.PurePath", "builtins.str", "os.fspath")
-        parts = [a.value for a in node.args] if any(p in makers for p in script.path_of(node)) else ()
-    names = [_name(script, part, hops + 1) for part in parts] if hops < 20 else []
-    return posixpath.join(*(n for n in names if n is not None)) if names and None not in names else None
 
 
 def _is_checkpoint(path: str) -> bool:

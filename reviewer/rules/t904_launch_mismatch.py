@@ -9,9 +9,10 @@ import libcst as cst
 
 from reviewer.launch import LaunchFacts
 from reviewer.policy import LAUNCHER_VARIABLES
+from reviewer.rules.argv import find_words
 from reviewer.rules.base import Found, Rule
+from reviewer.rules.certain import ending_early, is_certain
 from reviewer.rules.flags import find_flags
-from reviewer.rules.k102_cli_flag import find_words
 from reviewer.rules.launched import give
 from reviewer.script import Script
 from reviewer.values import ENVIRON
@@ -23,7 +24,6 @@ _SHARING = (
 )  # fmt: skip
 _RANKS = frozenset({"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"})
 _OPENERS = ("builtins.open", "io.open", "pathlib.Path")
-_HOPS = 4
 
 
 class LaunchMismatch(Rule):
@@ -118,19 +118,19 @@ def _needs_torchrun(script: Script) -> Iterator[Found]:
     """Find what fails where torchrun has not set its variables, and happens on every way through the script."""
     remedy = "Launch it with torchrun, or read it with a default, as `get_dist_info` of the kit does."
     written = _written(script)
-    early = _ending_early(script)
+    early = ending_early(script)
     for subscript in script.tree.of(cst.Subscript):
         index = subscript.slice[0].slice if len(subscript.slice) == 1 else None
         if not isinstance(index, cst.Index) or ENVIRON not in script.values.paths(subscript.value):
             continue
         key = script.values.constant(index.value)
-        if key in LAUNCHER_VARIABLES - written and _is_certain(script, subscript, early):
+        if key in LAUNCHER_VARIABLES - written and is_certain(script, subscript, early):
             yield Found(
                 subscript, f"`{key}` is set by torchrun alone, and the launch command is plain `python`.", remedy
             )
     for _, call in script.calling(("torch.distributed.init_process_group",)):
         elsewhere = any(a.star or (a.keyword and a.keyword.value in ("init_method", "store")) for a in call.args)
-        if not elsewhere and not written and _is_certain(script, call, early):
+        if not elsewhere and not written and is_certain(script, call, early):
             what = "Only torchrun prepares this process group, and the launch command is plain `python`."
             yield Found(call, what, remedy)
 
@@ -145,30 +145,6 @@ def _written(script: Script) -> frozenset[str]:
             index = target.target.slice[0].slice
             keys.add(script.values.constant(index.value) if isinstance(index, cst.Index) else None)
     return frozenset(key for key in keys if key in LAUNCHER_VARIABLES)
-
-
-def _is_certain(script: Script, node: cst.CSTNode, early: set[int], hops: int = 0) -> bool:
-    """Tell whether nothing decides about this place: no branch around it, no early end before it, no caller."""
-    script.budget.spend()
-    below = node
-    for above in script.tree.ancestors(node):
-        if isinstance(above, cst.If | cst.IfExp) and not (isinstance(above, cst.If) and script.asks_main(above.test)):
-            return False
-        if isinstance(above, cst.Try | cst.BooleanOperation | cst.For | cst.While | cst.With | cst.Match | cst.Lambda):
-            return False
-        if isinstance(above, cst.FunctionDef):
-            if id(above) in early or hops > _HOPS:
-                return False
-            sites = script.calls.sites.get(id(above), ())
-            return any(_is_certain(script, call, early, hops + 1) for call, _ in sites[:8])
-        below = above
-    return isinstance(below, cst.Module)
-
-
-def _ending_early(script: Script) -> set[int]:
-    """Return the ids of the functions that may end before their last line."""
-    ends = script.tree.both(cst.Return, cst.Raise)
-    return {id(script.scopes.function_of(end)) for end in ends if script.tree.enclosing(end, cst.If) is not None}
 
 
 def _flags(script: Script, launch: LaunchFacts) -> Iterator[Found]:

@@ -20,14 +20,16 @@ def spend(what: str, limits: dict[str, int]) -> None:
     The count is committed before the caller goes on: what it refuses afterwards has been counted all the same. The
     rows are locked in the order given, so give people before addresses.
     """
-    now = timezone.now()
     with transaction.atomic():
         rows = []
         for name, limit in limits.items():
             key = salted_hmac("allowance", f"{what}:{name}", algorithm="sha256").hexdigest()
-            Allowance.objects.get_or_create(key=key, defaults={"began": now})
+            Allowance.objects.get_or_create(key=key, defaults={"began": timezone.now()})
             row = Allowance.objects.select_for_update().get(key=key)
-            if not row.began <= now < row.began + WINDOW:  # over, or begun by a clock that was wrong
+            now = timezone.now()
+            # Over, or begun by a clock that was far ahead. Not by one a little ahead: whoever waited for the lock, or
+            # runs on a host whose clock is a second late, would begin anew what is in force.
+            if not row.began - WINDOW <= now < row.began + WINDOW:
                 row.began, row.used = now, 0
             if row.used >= limit:
                 minutes = int(WINDOW.total_seconds()) // 60

@@ -31,8 +31,8 @@ class Evidence:
     """One position that differed."""
 
     kind: str
-    row: int
-    position: int
+    row: str
+    position: str
     difference: str
 
 
@@ -96,10 +96,10 @@ def _settings(table: Body) -> str:
 
 
 def _evidence(row: Body) -> Evidence:
-    difference = row.number("difference")
+    place, position, difference = (row.number(name) for name in ("row", "position", "difference"))
     return Evidence(
         kind=row.text("kind"),
-        row=int(row.number("row") or 0),
-        position=int(row.number("position") or 0),
-        difference=f"{difference:.3g}" if difference is not None else "not finite",
+        row="–" if place is None else f"{place:.0f}",
+        position="–" if position is None else f"{position:.0f}",
+        difference="not finite" if difference is None else f"{difference:.3g}",
     )

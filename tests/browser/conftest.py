@@ -9,13 +9,19 @@ from playwright.sync_api import Browser, sync_playwright
 
 from tests.browser.visitor import Visitor
 from tests.e2e.running import platform
-from tests.e2e.site import Site
+from tests.e2e.site import Site, manage
 from tests.state import home as state
+
+MAKE_ORGANIZER = """
+from leaderboard.accounts.models import User
+User.objects.create_user("olga", "olga@example.org", "a long enough password", is_staff=True)
+"""
 
 
 @pytest.fixture(scope="session")
 def site() -> Iterator[Site]:
     with platform(Path(state) / "seen") as running:
+        manage(running.home, "shell", "--no-imports", "--command", MAKE_ORGANIZER, url=running.url)
         yield running
 
 
@@ -35,3 +41,12 @@ def visitor(site: Site, chromium: Browser) -> Iterator[Visitor]:
     with Visitor.at(site.url, chromium) as someone:
         yield someone
     assert someone.complaints == []
+
+
+@pytest.fixture
+def olga(site: Site, chromium: Browser) -> Iterator[Visitor]:
+    """The organizer, logged in."""
+    with Visitor.at(site.url, chromium) as organizer:
+        organizer.log_in("olga")
+        yield organizer
+    assert organizer.complaints == []

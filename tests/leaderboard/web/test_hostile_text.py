@@ -8,6 +8,7 @@ from leaderboard.web.source import excerpt, lines
 from tests.leaderboard.cast import SCRIPT, make_competition, make_team, make_user
 from tests.leaderboard.host import Host, drive, send
 from tests.leaderboard.web.pages import browser
+from tests.leaderboard.web.receipt import TRAINED
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 QUOTES = "\"'><svg onload=alert(3)>"
@@ -43,6 +44,54 @@ def test_no_name_note_script_or_log_becomes_markup():
         assert "alert(" in page or address.endswith("/live/")
         for markup in ("<script>alert", "<img", "<svg onload", "<i>"):
             assert markup not in page, address
+
+
+def spoiled(value):
+    """Return a receipt's part with every text in it turned into markup, whatever its place."""
+    if isinstance(value, dict):
+        return {name: spoiled(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [spoiled(each) for each in value]
+    return f"{EVIL}{QUOTES}\u202e" if isinstance(value, str) else value
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_text_of_a_receipt_becomes_markup_for_its_team_or_for_an_organizer():
+    ada, olga, host = make_user("ada"), make_user("olga", organizer=True), Host.register()
+    submission = send(ada, make_competition(), SCRIPT)
+    drive()
+    host.claim_next().finish("crash", detail=f"{EVIL}\n{QUOTES} \u202e", **spoiled(TRAINED))
+    drive()
+    for who in (ada, olga):
+        for address in ("", "live/", "source/"):
+            page = browser(who).get(f"/submissions/{submission.pk}/{address}").content.decode()
+            assert "onload=alert" in page or address == "source/"
+            for markup in ("<script>alert", "<img", "<svg onload", "\u202e"):
+                assert markup not in page, address
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_text_of_the_probes_becomes_markup():
+    ada, olga, host = make_user("ada"), make_user("olga", organizer=True), Host.register()
+    submission = send(ada, make_competition(), SCRIPT)
+    drive()
+    host.claim_next().finish()
+    drive()
+    work = host.claim_next()
+    place = {"kind": "repeat", "row": 3, "position": None, "difference": None}
+    receipt = work.receipt("breach", detail=f"{EVIL} {QUOTES}")
+    receipt["probes"]["evidence"] = [{**place, "kind": EVIL}]
+    assert work.hand_in(receipt).status_code == 400
+    receipt["probes"]["evidence"] = [place]
+    receipt["probes"] |= {"note": EVIL}
+    assert work.hand_in(receipt).status_code == 200
+    drive()
+    for who in (ada, olga):
+        for address in ("", "live/"):
+            page = browser(who).get(f"/submissions/{submission.pk}/{address}").content.decode()
+            assert "onload=alert" in page
+            assert "<script>alert" not in page
+            assert "<img" not in page
 
 
 @pytest.mark.django_db(transaction=True)

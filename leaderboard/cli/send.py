@@ -114,7 +114,7 @@ def _earlier(refused: Usage) -> int | None:
 def interrupted(number: int | None) -> Interrupted:
     """Return the error for Ctrl-C, with the way back to a submission that is already in."""
     if number is None:
-        return Interrupted("Interrupted before the server confirmed the script; `submit standings` shows the board.")
+        return Interrupted("Interrupted before the server confirmed the script; `submit list` shows if it is there.")
     return Interrupted(
         f"Stopped watching; submission {number} goes on. `submit status {number}` shows it, with --wait follows it.",
         data={"submission": number},

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from leaderboard.cli.files import SettingsFile, quoted, read_user_file, write_pr
 from leaderboard.cli.origin import parse_url
 
 _HEAD = "# Kept by `submit login` and by you. A token is sent to the server named beside it and to no other.\n"
+_TABLE = re.compile(r"\s*\[\s*tokens\s*\]\s*(#.*)?")
 
 
 def stored_token(path: Path, origin: str) -> str | None:
@@ -34,7 +36,7 @@ def store_token(path: Path, origin: str, token: str, *, url: str) -> None:
         old, text = _read(path)
         lines = _without(text, origin)
         added = f"{quoted(origin)} = {quoted(token)}"
-        at = next((number for number, line in enumerate(lines) if line.strip() == "[tokens]"), None)
+        at = next((number for number, line in enumerate(lines) if _TABLE.fullmatch(line)), None)
         if at is None:
             lines += ["", "[tokens]", added] if any(line.strip() for line in lines) else ["[tokens]", added]
         else:
@@ -69,7 +71,7 @@ def _without(text: str, origin: str) -> list[str]:
     kept, inside = [], False
     for line in text.splitlines():
         if line.lstrip().startswith("["):
-            inside = line.strip() == "[tokens]"
+            inside = bool(_TABLE.fullmatch(line))
         elif inside and _owner(line) == origin:
             continue
         kept.append(line)

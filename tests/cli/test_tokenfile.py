@@ -16,7 +16,7 @@ BY_HAND = """\
 url = "https://there.example"   # the big one
 phase = "open"
 
-[tokens]  # not this line
+[tokens]  # by server
 """
 
 
@@ -56,8 +56,14 @@ def test_another_spelling_of_the_same_server_is_replaced(path: Path) -> None:
     assert read_user_file(path).tokens == {HERE: "new"}
 
 
+def test_a_comment_behind_the_table_does_not_hide_it(path: Path) -> None:
+    by_hand(path, BY_HAND)
+    store_token(path, HERE, "hold_a", url="https://here.example")
+    assert path.read_text() == BY_HAND + f'"{HERE}" = "hold_a"\n'
+
+
 @pytest.mark.parametrize(
-    "text", [BY_HAND, 'tokens = {"https://there.example" = "t"}\n', '[tokens]\n"https://here.example" = """\nold"""\n']
+    "text", ['tokens = {"https://there.example" = "t"}\n', '[tokens]\n"https://here.example" = """\nold"""\n']
 )
 def test_what_cannot_be_edited_by_lines_is_left_as_it_is(path: Path, text: str) -> None:
     by_hand(path, text)

@@ -78,6 +78,12 @@ def test_of_many_places_a_sample_is_looked_at(ngram: ModuleType, monkeypatch: py
     assert int(kind.min()) >= 1
 
 
+def test_the_sample_is_spread_evenly(ngram: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ngram, "SAMPLE", 16)
+    followed, _ = next(iter(memory_of(ngram, [1, 5, 8] * 50 + [2, 5, 9] * 50)(torch.tensor([[5]]))))
+    assert followed[0, [8, 9]].tolist() == [0.5, 0.5]
+
+
 def test_places_are_sorted_by_the_tokens_before_them(ngram: ModuleType) -> None:
     text = np.array([0] * max(ngram.DEPTHS) + stream(400, 3, seed=5))
     order = ngram.sort_places(text)

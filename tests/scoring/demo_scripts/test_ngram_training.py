@@ -8,6 +8,7 @@ from types import ModuleType
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 from scoring import shards
 from tests.scoring.demo_scripts.conftest import Import
@@ -57,7 +58,7 @@ def test_training_waits_for_files_that_appear_with_the_clock(
         (gate / name).rename(held / name)
 
     def platform(step: int) -> None:
-        if step == ngram.TRAIN_STARTUP_STEPS_EXCLUDED:
+        if step == ngram.TRAIN_STARTUP_STEPS_EXCLUDED + 3:  # it hears of the step a moment later
             for name in names[1:]:
                 (held / name).rename(gate / name)
 
@@ -69,3 +70,8 @@ def test_training_waits_for_files_that_appear_with_the_clock(
     printed = dict(word.split(":") for word in capsys.readouterr().out.splitlines()[-1].split())
     assert float(printed["mixed_loss"]) < float(printed["network_loss"])
     assert not torch.equal(model.gates, ngram.Mixture().gates)
+    inputs, targets, _ = ngram.fill_memory(ngram.Memory())
+    with torch.inference_mode():
+        mixed, alone = (-F.log_softmax(part(inputs), -1).flatten(0, 1) for part in (model, model.network))
+    assert mixed.gather(1, targets).mean().item() == pytest.approx(float(printed["mixed_loss"]), abs=0.01)
+    assert alone.gather(1, targets).mean().item() == pytest.approx(float(printed["network_loss"]), abs=0.001)

@@ -56,8 +56,7 @@ class RunsOnImport(Rule):
     )
 
     def check(self, script: Script) -> Iterator[Found]:
-        trainers = {id(script.scopes.function_of(c)) for c in script.tree.of(cst.Call) if _trains(script, c)}
-        trainers = script.calls.reaching(trainers)
+        trainers = script.calls.reaching({id(script.scopes.function_of(call)) for call in _training(script)})
         for statement in script.on_import():
             call = _first_call(script, statement, trainers)
             if call is not None:
@@ -68,6 +67,18 @@ class RunsOnImport(Rule):
                     'Move it under `if __name__ == "__main__":`.',
                 )
                 return  # a file that is written this way is so from here to its end
+
+
+def _training(script: Script) -> Iterator[cst.Call]:
+    """Yield the calls that train, through the names that they may have: `_trains` for each call would cost more."""
+    for path, calls in script.called.items():
+        if path in _PREPARES or path.rsplit(".", 1)[-1] in _TRAINS:
+            yield from calls
+    for attribute in script.tree.of(cst.Attribute):
+        if attribute.attr.value == "step" or attribute.attr.value in _TRAINS:
+            call = script.tree.parent(attribute)
+            if isinstance(call, cst.Call) and call.func is attribute and _trains(script, call):
+                yield call
 
 
 def _trains(script: Script, call: cst.Call) -> bool:

@@ -122,5 +122,9 @@ def received(submission: Submission, place: str) -> str:
     where = ", ".join(part for part in (submission.competition, submission.phase) if part)
     quota = submission.quota or {}
     used, limit = number(quota, "used"), number(quota, "limit")
-    spent = f"; {used:.0f} of {limit:.0f} submissions used" if used is not None and limit is not None else ""
+    spent = (
+        f"; {used:.0f} of {limit:.0f} submissions used, free again if it is rejected"
+        if used is not None and limit is not None
+        else ""
+    )
     return one_line(f"Submission {submission.id}{version} is with {place} ({where}){spent}.")

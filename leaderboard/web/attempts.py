@@ -67,7 +67,8 @@ def newest_look(submission: Submission) -> int | None:
 
 def _shown(attempt: Attempt, submission: Submission, access: Access, *, several: bool) -> Shown:
     run = f"Run {attempt.run.index + 1}, " if several else ""
-    what = KINDS[Attempt.Kind(attempt.kind)] + (f" on the {attempt.shard} shard" if attempt.shard else "")
+    again = "probing again" if attempt.hidden and attempt.shard == "public" else ""
+    what = (again or KINDS[Attempt.Kind(attempt.kind)]) + (f" on the {attempt.shard} shard" if attempt.shard else "")
     title = run + what + (f", attempt {attempt.number}" if attempt.number > 1 else "")
     ended = attempt.state in (Attempt.State.FINISHED, Attempt.State.LOST)
     known: dict[str, Any] = {

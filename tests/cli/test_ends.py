@@ -44,7 +44,8 @@ def test_every_other_end_has_its_code_and_reason(prompt: Prompt, site: Site, sta
 def test_a_ranked_sentence_has_rank_interval_unit_and_address(prompt: Prompt, site: Site) -> None:
     site.life(RANKED)
     lines = prompt.submit("train.py").out.splitlines()
-    assert lines[0] == f"Submission 17, version 3 is with {site.url} (demo, open); 1 of 5 submissions used."
+    place, quota = f"{site.url} (demo, open)", "1 of 5 submissions used, free again if it is rejected"
+    assert lines[0] == f"Submission 17, version 3 is with {place}; {quota}."
     assert lines[-2:] == [
         "● ranked 2: 1.900 ± 0.010 (n = 3) bits per byte, lower is better",
         f"{site.url}/submissions/17",

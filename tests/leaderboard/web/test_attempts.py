@@ -5,7 +5,7 @@ import re
 import pytest
 
 from leaderboard.competitions.models import Phase
-from leaderboard.runs.models import Receipt
+from leaderboard.runs.models import Attempt, Receipt
 from tests.leaderboard.cast import SCRIPT, later, make_competition, make_user
 from tests.leaderboard.host import Host, drive, send
 from tests.leaderboard.web.pages import browser, outline, text
@@ -130,6 +130,26 @@ def test_after_the_release_the_receipt_of_the_scoring_is_its_teams_to_read_and_t
     assert "118 MB" in said
     assert "opens at the phase" not in said
     assert "191919191" not in said
+
+
+def test_what_was_scored_and_probed_after_the_close_appears_with_the_release(ranked):
+    ada, submission = ranked
+    known = {
+        "run": submission.runs.get(),
+        "kind": "score",
+        "hidden": True,
+        "number": 1,
+        "leased_at": later(),
+        "state": "lost",
+    }
+    for shard in ("private", "public"):
+        Attempt.objects.create(shard=shard, **known)
+    hidden = ("Scoring on the private shard", "Probing again on the public shard")
+    Phase.objects.update(closes=later(hours=-1))
+    for who in (ada, make_user("olga", organizer=True)):
+        assert not [words for words in hidden if words in text(page_of(who, submission))]
+    Phase.objects.update(released_at=later(minutes=-1))
+    assert [words for words in hidden if words in text(page_of(ada, submission))] == list(hidden)
 
 
 def test_a_stranger_sees_no_attempt(ranked):

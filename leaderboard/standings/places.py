@@ -21,10 +21,10 @@ from django.db.models import (
     Subquery,
     Sum,
     Value,
-    Window,
 )
-from django.db.models.functions import Cast, Concat, Length, RowNumber
+from django.db.models.functions import Cast, Concat, Length
 
+from leaderboard.accounts.models import Team
 from leaderboard.competitions.models import Phase
 from leaderboard.ledger.models import Entry
 from leaderboard.runs.models import Score
@@ -41,28 +41,34 @@ _POOL_KINDS = {"pool_df": IntegerField(), "pool_squares": FloatField()}
 
 def ranked(phase: Phase) -> QuerySet[Any, Any]:
     """Return the ranked versions of a phase, with all that ORDER names."""
-    rows = Submission.objects.filter(phase=phase, state=State.RANKED)
-    found: QuerySet[Any, Any] = rows.annotate(source_bytes=Length("script"))
+    found: QuerySet[Any, Any] = _versions(phase).annotate(source_bytes=Length("script"))
     return found
 
 
 def standing(phase: Phase) -> QuerySet[Any, Any]:
-    """Return the version that each team stands with, in the board's order."""
-    # The window looks at all versions before the filter drops those that a team does not stand with.
-    place = Window(RowNumber(), partition_by=F("team"), order_by=list(ORDER))
-    best = ranked(phase).annotate(place_in_team=place).filter(place_in_team=1).values("pk")
+    """Return the version that each team stands with, in the board's order.
+
+    Each team's best is the first of an index, so that a board of a hundred teams reads a hundred versions and not all.
+    """
+    own = ranked(phase).filter(team=OuterRef("pk")).order_by(*ORDER).values("pk")[:1]
+    best = Team.objects.filter(competition=phase.competition_id).annotate(best=Subquery(own)).values("best")
     return ranked(phase).filter(pk__in=best).order_by(*ORDER)
 
 
 def with_pool(rows: QuerySet[Any, Any], phase: Phase) -> QuerySet[Any, Any]:
     """Add the sums of the phase's pooled spread to each row; the database computes them once."""
-    every = ranked(phase).order_by().values("phase")
+    every = _versions(phase).order_by().values("phase")
     sums = {
         name: Subquery(every.annotate(total=total).values("total"), output_field=_POOL_KINDS[name])
         for name, total in POOL.items()
     }
     found: QuerySet[Any, Any] = rows.annotate(**sums)
     return found
+
+
+def pool_of(phase: Phase) -> dict[str, Any]:
+    """Return the sums of the phase's pooled spread."""
+    return _versions(phase).aggregate(**POOL)
 
 
 def before(entry: Mapping[str, Any]) -> Q:
@@ -72,6 +78,10 @@ def before(entry: Mapping[str, Any]) -> Q:
         earlier |= same & Q(**{f"{name}__lt": entry[name]})
         same &= Q(**{name: entry[name]})
     return earlier
+
+
+def _versions(phase: Phase) -> QuerySet[Submission]:
+    return Submission.objects.filter(phase=phase, state=State.RANKED)
 
 
 def shown(rows: QuerySet[Any, Any]) -> QuerySet[Any, Any]:

@@ -7,7 +7,7 @@ from django.utils import timezone
 from leaderboard.competitions.models import Phase
 from leaderboard.runs.queries import probes_json, runs_json
 from leaderboard.standings import private
-from leaderboard.standings.places import ORDER, POOL, before, ranked, shown, standing, with_pool
+from leaderboard.standings.places import ORDER, before, pool_of, ranked, shown, standing, with_pool
 from leaderboard.standings.rows import Board, Row, digits_of, pool_from, rounded, row_from
 from leaderboard.submissions.models import Submission
 from leaderboard.submissions.queries import submission_json as without_parts
@@ -52,7 +52,7 @@ def row_of(submission: Submission) -> tuple[Row, bool] | None:
         return None
     best = every.filter(team=submission.team_id).order_by(*ORDER).values(*ORDER)[0]
     ahead = every.filter(before(best)).values("team").distinct().count()
-    row = row_from(ahead + 1, entry, submission.phase, pool_from(every.aggregate(**POOL)))
+    row = row_from(ahead + 1, entry, submission.phase, pool_from(pool_of(submission.phase)))
     return row, entry["pk"] == best["pk"]
 
 

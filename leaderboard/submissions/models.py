@@ -61,6 +61,7 @@ class Submission(models.Model):
     class Meta:
         indexes = (
             models.Index(fields=("phase", "state", "team", "mean_bpb")),
+            models.Index(fields=("phase", "state", "n_scores", "sd_bpb"), name="pooled_spread"),
             models.Index(fields=("state", "deadline")),
         )
         constraints = (

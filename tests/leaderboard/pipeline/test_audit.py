@@ -80,3 +80,17 @@ def texts(value):
         yield value
     for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         yield from texts(inner)
+
+
+def test_the_audit_knows_the_launch_command():
+    ada, demo = make_user(), make_competition(launch={"processes": [1, 2]})
+    alone = send(ada, demo, SCRIPT)
+    drive()
+    both = send(ada, demo, SCRIPT, launch="torchrun --standalone --nproc_per_node=2 train.py")
+    drive()
+    assert "T904" not in {finding["rule"] for finding in alone.reports.get().body["findings"]}
+    both.refresh_from_db()
+    assert both.state == "in_review"
+    (said,) = both.reports.get().body["findings"]
+    assert (said["rule"], said["severity"]) == ("T904", "review")
+    assert said["message"].startswith("The launch command starts 2 processes")

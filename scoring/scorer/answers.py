@@ -9,7 +9,6 @@ only in rows beyond the cap, is not seen.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from random import Random
 from secrets import SystemRandom
@@ -18,6 +17,7 @@ import torch
 
 from scoring.scorer.asking import converse
 from scoring.scorer.channel import Channel, Piece, ScoreFailed
+from scoring.scorer.crew import Crew
 from scoring.scorer.logits import NonFinite, measure
 from scoring.scorer.order import secret_batches
 from scoring.scorer.target import Rows
@@ -46,7 +46,14 @@ class Answers:
 
 
 def ask_all(
-    channel: Channel, rows: Rows, batch_size: int, deadline: float, *, keep: bool, random: Random | None = None
+    channel: Channel,
+    rows: Rows,
+    batch_size: int,
+    deadline: float,
+    crew: Crew,
+    *,
+    keep: bool,
+    random: Random | None = None,
 ) -> Answers:
     """Ask every row once, in a secret order, and keep logits of up to KEPT_BYTES for a comparison.
 
@@ -62,17 +69,18 @@ def ask_all(
     def tokens(sequence: int) -> torch.Tensor:
         return rows.batch(batches[sequence], batch_size)
 
-    for sequence, dtype, block in converse(channel, len(batches), tokens, deadline):
+    for sequence, dtype, block in converse(channel, len(batches), tokens, deadline, crew):
         batch = batches[sequence]
         if chosen is None:
             chosen = set(order[: _room(block, rows.seq_len)])
         answers.dtype = dtype
-        for row, piece in _of_rows(block, batch):
-            place = slice(piece.start, piece.stop)
-            try:
-                answers.nats[row, place], largest = measure(piece.logits, rows.targets[row, place])
-            except NonFinite:
-                raise ScoreFailed("nonfinite") from None
+        pieces = [(batch[piece.slot], piece) for piece in block if piece.slot < len(batch)]  # the rest fills it up
+        try:
+            measured = crew.each(lambda one: measure(one[1].logits, _targets(rows, *one)), pieces)
+        except NonFinite:
+            raise ScoreFailed("nonfinite") from None
+        for (row, piece), (nats, largest) in zip(pieces, measured, strict=True):
+            answers.nats[row, piece.start : piece.stop] = nats
             answers.largest[row] = max(answers.largest[row], largest)
             if row in chosen:
                 answers.kept.setdefault(row, []).append(piece)
@@ -85,6 +93,5 @@ def _room(block: list[Piece], seq_len: int) -> int:
     return KEPT_BYTES // (seq_len * logits.shape[1] * logits.itemsize)
 
 
-def _of_rows(block: Iterable[Piece], batch: list[int]) -> Iterable[tuple[int, Piece]]:
-    """Give the pieces that belong to a row, not to what fills up its batch."""
-    return ((batch[piece.slot], piece) for piece in block if piece.slot < len(batch))
+def _targets(rows: Rows, row: int, piece: Piece) -> torch.Tensor:
+    return rows.targets[row, piece.start : piece.stop]

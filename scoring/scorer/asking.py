@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator
 import torch
 
 from scoring.scorer.channel import SLOTS, Channel, Piece, ScoreFailed
+from scoring.scorer.crew import Crew
 
 
 def converse(
-    channel: Channel, questions: int, tokens: Callable[[int], torch.Tensor], deadline: float
+    channel: Channel, questions: int, tokens: Callable[[int], torch.Tensor], deadline: float, crew: Crew
 ) -> Iterator[tuple[int, torch.dtype, list[Piece]]]:
     """Ask `questions` questions, `tokens(k)` [B, T] each, in order; give (k, type, private copies of its logits).
 
@@ -34,7 +35,7 @@ def converse(
         if dtype != first:
             raise ScoreFailed("wrong_shape")
         seen = 0
-        for block in channel.copy_logits(sequence % SLOTS, dtype):
+        for block in channel.copy_logits(sequence % SLOTS, dtype, crew):
             seen += sum(len(piece.logits) for piece in block)
             if seen == channel.positions:
                 ask(sequence + SLOTS)  # everything is copied: the slot is free while we compute

@@ -34,6 +34,8 @@ from typing import NamedTuple, Self
 
 import torch
 
+from scoring.scorer.crew import Crew
+
 MESSAGE = struct.Struct("<6I")
 HELLO, ASK, STOP, READY, ANSWER, FAULT = range(1, 7)
 FAULTS = {1: "load_failed", 2: "wrong_shape", 3: "model_crashed"}
@@ -115,24 +117,23 @@ class Channel:
             raise ScoreFailed("contract")
         return TYPES[code]
 
-    def copy_logits(self, slot: int, dtype: torch.dtype) -> Iterator[list[Piece]]:
+    def copy_logits(self, slot: int, dtype: torch.dtype, crew: Crew) -> Iterator[list[Piece]]:
         """Copy a slot's logits to private memory, once, in blocks of at most 256 MB; no piece spans two rows."""
         batch_size, seq_len, vocab_size = self._shape
         width = vocab_size * dtype.itemsize
         step = max(1, min(seq_len, BLOCK_BYTES // width))
-        block: list[Piece] = []
-        held = 0
-        for row in range(batch_size):
-            for start in range(0, seq_len, step):
-                count = min(step, seq_len - start)
-                if block and held + count * width > BLOCK_BYTES:
-                    yield block
-                    block, held = [], 0
-                offset = slot * self._logit_stride + (row * seq_len + start) * width
-                shared = torch.frombuffer(self._logits, dtype=dtype, count=count * vocab_size, offset=offset)
-                block.append(Piece(row, start, shared.clone().view(count, vocab_size)))
-                held += count * width
-        yield block
+
+        def copy(place: tuple[int, int]) -> Piece:
+            row, start = place
+            count = min(step, seq_len - start)
+            offset = slot * self._logit_stride + (row * seq_len + start) * width
+            shared = torch.frombuffer(self._logits, dtype=dtype, count=count * vocab_size, offset=offset)
+            return Piece(row, start, shared.clone().view(count, vocab_size))
+
+        places = [(row, start) for row in range(batch_size) for start in range(0, seq_len, step)]
+        at_once = max(1, BLOCK_BYTES // (step * width))
+        for first in range(0, len(places), at_once):
+            yield crew.each(copy, places[first : first + at_once])
 
     def stop(self) -> None:
         """Tell the server that nothing more will be asked."""

@@ -24,13 +24,17 @@ def measure(logits: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, 
     low, high = torch.aminmax(logits)  # both are NaN where any logit is
     if not (torch.isfinite(low) and torch.isfinite(high)):
         raise NonFinite
-    nats = torch.empty(len(targets), dtype=torch.float64)
+    nats = torch.empty((len(targets), 1), dtype=torch.float64)
     step = max(1, PIECE_BYTES // (8 * logits.shape[1]))
+    # One place for all steps: memory fresh from the kernel costs more than the exponentials.
+    room = torch.empty((min(step, len(targets)), logits.shape[1]), dtype=torch.float64)
     for start in range(0, len(targets), step):
         piece = slice(start, start + step)
-        wide = logits[piece].to(torch.float64)
-        chosen = wide.gather(1, targets[piece, None]).squeeze(1)
-        torch.sub(torch.logsumexp(wide, dim=1), chosen, out=nats[piece])
+        wide = room[: len(targets[piece])].copy_(logits[piece])
+        chosen = wide.gather(1, targets[piece, None])
+        top = wide.amax(dim=1, keepdim=True)
+        torch.sub(wide.sub_(top).exp_().sum(dim=1, keepdim=True).log_().add_(top), chosen, out=nats[piece])
+    nats = nats.squeeze(1)
     if not torch.isfinite(nats).all():  # 1e308 minus -1e308
         raise NonFinite
     return nats, max(-float(low), float(high))

@@ -19,6 +19,7 @@ from scoring.scorer.answers import Answers
 from scoring.scorer.asking import converse
 from scoring.scorer.channel import Channel, Piece, ScoreFailed
 from scoring.scorer.correction import LARGEST
+from scoring.scorer.crew import Crew
 from scoring.scorer.logits import PIECE_BYTES, NonFinite, measure
 from scoring.scorer.questions import Batch, Question
 from scoring.scorer.target import Rows
@@ -76,6 +77,7 @@ def ask_probes(
     answers: Answers,
     rows: Rows,
     dev: torch.Tensor,
+    crew: Crew,
     *,
     device: str,
     deadline: float,
@@ -87,16 +89,14 @@ def ask_probes(
     def tokens(sequence: int) -> torch.Tensor:
         return torch.stack([hide(rows, question, dev, random) for question in batches[sequence]])
 
-    for sequence, dtype, block in converse(channel, len(batches), tokens, deadline):
+    for sequence, dtype, block in converse(channel, len(batches), tokens, deadline, crew):
         if dtype != answers.dtype:
             raise ScoreFailed("wrong_shape")
-        for piece in block:
-            record = seen[sequence][piece.slot]
-            if record is not None:
-                try:
-                    _compare(record, piece, answers, rows)
-                except NonFinite:
-                    raise ScoreFailed("nonfinite") from None
+        records = [(seen[sequence][piece.slot], piece) for piece in block]
+        try:
+            crew.each(lambda one: _compare(*one, answers, rows), records)
+        except NonFinite:
+            raise ScoreFailed("nonfinite") from None
     return [record for batch in seen for record in batch if record is not None]
 
 
@@ -106,7 +106,9 @@ def _unseen(question: Question | None, answers: Answers, device: str) -> Seen | 
     return Seen(question, tolerance(device, answers.dtype, answers.largest[question.row]))
 
 
-def _compare(record: Seen, piece: Piece, answers: Answers, rows: Rows) -> None:
+def _compare(record: Seen | None, piece: Piece, answers: Answers, rows: Rows) -> None:
+    if record is None:
+        return
     row, cut = record.question.row, record.question.cut
     count = len(piece.logits) if cut is None else min(piece.stop, cut + 1) - piece.start
     if count <= 0:

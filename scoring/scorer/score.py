@@ -18,6 +18,7 @@ from scoring import bpb
 from scoring.scorer import reference, sealed
 from scoring.scorer.answers import Answers, ask_all
 from scoring.scorer.channel import Channel, ScoreFailed
+from scoring.scorer.crew import Crew
 from scoring.scorer.draw import Draw, draw, draw_count, weights
 from scoring.scorer.probe import Seen, ask_probes
 from scoring.scorer.questions import Batch, repeat_batches, strict_batches
@@ -39,7 +40,6 @@ def score(job: ScoreJob, *, on_ready: Say, on_scored: Say) -> Result:
     `on_ready` is called when one has loaded, `on_scored` when A is done and P may start.
     Raises ScoreFailed with an outcome code, ShardError when our own files are at fault.
     """
-    torch.set_num_threads(job.threads)
     key = sealed.read_key(Path(job.key))
     facts, rows = read_target(job)
     binding = reference.Binding(facts.set, facts.target, job.commitment, len(rows), job.seq_len, job.checkpoint)
@@ -48,16 +48,17 @@ def score(job: ScoreJob, *, on_ready: Say, on_scored: Say) -> Result:
         dev = open_dev(Path(job.probing.dev), job.vocab_size)
         if job.probing.reference is not None:
             losses = reference.unseal(Path(job.probing.reference), key, binding)
-    answers, scored = _ask_a(job, rows, on_ready)
-    if job.reference_fd is not None:
-        with open(job.reference_fd, "wb") as file:
-            file.write(reference.seal(key, binding, answers.nats))
-    if job.probing is None or dev is None:
-        return Result(scored, Probed(judge([], [], scored.num_bytes), 0.0))
-    draws, batches = plan(job.probing, rows, answers, losses, job.batch_size)
-    on_scored()
-    with job.open_channel(job.probing.channel_fd) as channel:
-        seen, seconds = _ask_p(job, channel, rows, dev, answers, batches, on_ready)
+    with Crew(job.threads) as crew:
+        answers, scored = _ask_a(job, rows, crew, on_ready)
+        if job.reference_fd is not None:
+            with open(job.reference_fd, "wb") as file:
+                file.write(reference.seal(key, binding, answers.nats))
+        if job.probing is None or dev is None:
+            return Result(scored, Probed(judge([], [], scored.num_bytes), 0.0))
+        draws, batches = plan(job.probing, rows, answers, losses, job.batch_size)
+        on_scored()
+        with job.open_channel(job.probing.channel_fd) as channel:
+            seen, seconds = _ask_p(job, channel, rows, dev, answers, batches, crew, on_ready)
     return Result(scored, Probed(judge(seen, draws, scored.num_bytes), seconds))
 
 
@@ -87,12 +88,14 @@ def plan(
     return draws, batches + repeat_batches(repeated, answers.places, batch_size, random)
 
 
-def _ask_a(job: ScoreJob, rows: Rows, on_ready: Say) -> tuple[Answers, bpb.Score]:
+def _ask_a(job: ScoreJob, rows: Rows, crew: Crew, on_ready: Say) -> tuple[Answers, bpb.Score]:
     with job.open_channel(job.channel_fd) as channel:
         channel.await_ready(time.monotonic() + job.timeout_seconds)
         on_ready()
         started = time.monotonic()
-        answers = ask_all(channel, rows, job.batch_size, started + job.timeout_seconds, keep=job.probing is not None)
+        answers = ask_all(
+            channel, rows, job.batch_size, started + job.timeout_seconds, crew, keep=job.probing is not None
+        )
         seconds = time.monotonic() - started
         channel.stop()
     result = bpb.Score(
@@ -116,12 +119,13 @@ def _ask_p(
     dev: torch.Tensor,
     answers: Answers,
     batches: list[Batch],
+    crew: Crew,
     on_ready: Say,
 ) -> tuple[list[Seen], float]:
     channel.await_ready(time.monotonic() + CHANGE_SECONDS + job.timeout_seconds)
     on_ready()
     started = time.monotonic()
     deadline = started + job.timeout_seconds * max(1.0, len(batches) / answers.batches)
-    seen = ask_probes(channel, batches, answers, rows, dev, device=job.device, deadline=deadline)
+    seen = ask_probes(channel, batches, answers, rows, dev, crew, device=job.device, deadline=deadline)
     channel.stop()
     return seen, time.monotonic() - started

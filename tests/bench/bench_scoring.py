@@ -17,9 +17,10 @@ from scoring import shards
 from scoring.scorer import sealed
 from scoring.scorer.channel import TYPES
 from scoring.scorer.logits import position_nats
+from scoring.scorer.result import Result
 from scoring.scorer.score import read_target, score
 from scoring.scorer.target import Rows
-from scoring.scorer.task import ScoreJob
+from scoring.scorer.task import Probing, ScoreJob
 
 VOCAB, LENGTH, BATCH, TOKENS, REPEATS = 1024, 256, 8, 62_000, 3
 ROOT = Path(__file__).parents[2]
@@ -47,7 +48,7 @@ def load_for_eval(path, device):
 
 
 def run() -> list[tuple[str, float, str]]:
-    """Measure both ways in turn, and give the ratio of the best times."""
+    """Measure both ways in turn, and give the ratio of the best times; and what probing adds to the better one."""
     threads = torch.get_num_threads()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -57,12 +58,26 @@ def run() -> list[tuple[str, float, str]]:
         space: dict[str, object] = {}
         exec(MODEL, space)  # noqa: S102 the text above
         model = space["load_for_eval"](None, None)  # type: ignore[operator]
-        alone, apart = [], []
+        alone, apart, probing = [], [], []
         for _ in range(REPEATS):
+            torch.set_num_threads(threads)  # the scorer leaves one
             alone.append(_in_one_process(model, read_target(job)[1]))
-            apart.append(_sealed(folder, job))
+            result = _sealed(folder, job)
+            apart.append(result.score.seconds)
+            probing.append(result.probed.seconds)
+            if result.breaches or result.probed.verdict.correction != 0:
+                raise ValueError(result.breaches)
     note = f"{min(apart):.2f} s against {min(alone):.2f} s, {TOKENS} tokens, V {VOCAB}, {threads} threads"
-    return [("sealed scoring / forward and loss in one process", min(apart) / min(alone), note)]
+    asked = result.probed.verdict
+    again = f"{min(probing):.2f} s for {asked.strict['asked']} strict positions and {asked.repeat['asked']} rows"
+    return [
+        ("sealed scoring / forward and loss in one process", min(apart) / min(alone), note),
+        (
+            f"probing / scoring, {result.score.rows} rows",
+            min(probing) / min(apart),
+            f"{again}, one row in twenty twice",
+        ),
+    ]
 
 
 def _target(folder: Path, threads: int) -> ScoreJob:
@@ -70,6 +85,7 @@ def _target(folder: Path, threads: int) -> ScoreJob:
     table = shards.pack_token_bytes(array("H", [0] + [2] * (VOCAB - 1)))
     (folder / "table").write_bytes(table)
     tokens = array("H", draw.choices(range(VOCAB), k=TOKENS))
+    (folder / "dev.bin").write_bytes(shards.pack_tokens(array("H", draw.choices(range(VOCAB), k=TOKENS))))
     facts = sealed.Facts("bench", "public", VOCAB, 0, 1, 2 * TOKENS, TOKENS, shards.sha256(table))
     commitment = sealed.seal(folder / "shard", sealed.ensure_key(folder / "key"), sealed.pack(facts, tokens))
     return ScoreJob(
@@ -99,12 +115,28 @@ def _in_one_process(model: torch.nn.Module, rows: Rows) -> float:
     return time.perf_counter() - started
 
 
-def _sealed(folder: Path, job: ScoreJob) -> float:
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    server = [sys.executable, str(ROOT / "scoring/harness/model_server.py"), str(theirs.fileno()), "none"]
+def _sealed(folder: Path, job: ScoreJob) -> Result:
+    """Score by server A, then probe by server P, which is started when A is done."""
+    channels = [socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(2)]
+    servers = [_serve(folder, channels[0][1])]
+    (to_a, _), (to_p, _) = channels
+    probing = Probing(
+        strict_per_row=1.0,
+        repeats=0.05,
+        power=1,
+        reference=None,
+        channel_fd=to_p.detach(),
+        dev=str(folder / "dev.bin"),
+    )
+    own = job.model_copy(update={"channel_fd": to_a.detach(), "probing": probing})
+    result = score(own, on_ready=int, on_scored=lambda: servers.append(_serve(folder, channels[1][1])))
+    for server in servers:
+        server.wait(30)
+    return result
+
+
+def _serve(folder: Path, channel: socket.socket) -> subprocess.Popen[bytes]:
+    server = [sys.executable, str(ROOT / "scoring/harness/model_server.py"), str(channel.fileno()), "none"]
     places = ["--script", str(folder / "script"), "--constants", str(folder / "constants.json")]
-    process = subprocess.Popen(server + places, pass_fds=[theirs.fileno()], cwd=folder)
-    theirs.close()
-    result = score(job.model_copy(update={"channel_fd": ours.detach()}), on_ready=int, on_scored=int)
-    process.wait(30)
-    return result.score.seconds
+    with channel:
+        return subprocess.Popen(server + places, pass_fds=[channel.fileno()], cwd=folder)

@@ -22,7 +22,7 @@ _DATA = re.compile(
 )
 _GLOB = re.compile(rf"(?:^|[/_.\-*]){_WORD}[/_.\-]?\*\S*$|(?:^|/)\*[_.\-]?{_WORD}[_.\-*]\S*$")
 _TEXT = re.compile(rf"(?:^|/){_WORD}\.(?:txt|json|csv|pt)$")
-_WRITTEN = re.compile(r"^/dev/|^(?:\./|/work/)?out/|loss|log|best|metric|ckpt|checkpoint|curve")
+_WRITTEN = re.compile(r"^/dev/|^(?:\./|/\w+/)?out/|loss|log|best|metric|ckpt|checkpoint|curve")
 
 
 def constants(script: Script, node: cst.BaseExpression | None) -> list[str]:

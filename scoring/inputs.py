@@ -16,6 +16,7 @@ from typing import Any
 
 from scoring.job import Host, Job
 from scoring.kits import kit_sha256
+from scoring.room import is_full
 from scoring.sandbox.seal import copy_out
 from scoring.sandbox.spec import Bind, Mount
 from scoring.shards import Manifest, ShardError, read_manifest
@@ -49,6 +50,8 @@ def copy(source: Path, target: Path, sha256: str | None = None) -> None:
                 digest.update(chunk)
                 write.write(chunk)
     except OSError as error:
+        if is_full(error):  # of the copy: nothing is wrong with the file itself
+            raise
         raise InputRefused(f"{source.name} cannot be read ({error.strerror})") from None
     target.chmod(0o444)
     if sha256 is not None and digest.hexdigest() != sha256:
@@ -96,7 +99,9 @@ def _common(job: Job, host: Host, folder: Path) -> tuple[Manifest, list[Mount]]:
     kit = folder / "kit"
     try:
         shutil.copytree(host.kit_dir, kit, ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
-    except (OSError, shutil.Error) as error:
+    except OSError as error:
+        if is_full(error):
+            raise
         raise InputRefused(f"the kit cannot be read: {error}") from None
     _make_readable(kit)
     files = {path.relative_to(kit).as_posix(): path.read_bytes() for path in kit.rglob("*") if path.is_file()}

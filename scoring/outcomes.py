@@ -64,6 +64,7 @@ _TABLE: tuple[tuple[str, Owner, str], ...] = (
     ),
     ("cancelled", "team", "The run was cancelled."),
     ("host_fault", "platform", "The host failed."),
+    ("host_full", "platform", "The host's disk was full."),
     ("contention", "platform", "Other programs on the host were busy, and the run got less of its CPUs than promised."),
     ("lost", "platform", "The host was lost during the run."),
 )

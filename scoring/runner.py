@@ -2,7 +2,8 @@
 
     stdin    first line: 32-byte ed25519 seed in hex, or empty for a key of its own
     stdout   one JSON event per line, the receipt always last
-    exit     0 a receipt was written, whatever it says; with a sentence on stderr: 2 job refused, 3 host failed
+    exit     0 a receipt was written, whatever it says; with a sentence on stderr: 2 job refused, 3 host failed,
+             4 the host's disk is full
 
 SIGTERM cancels the run. The runner dies with its parent, and its sandboxes die with it. `--parent` names the process
 that this is to be: a starter that is killed while the runner still imports is no longer its parent when it looks.
@@ -24,10 +25,11 @@ from pydantic import ValidationError
 from scoring import devices, facts, receipt
 from scoring.inputs import InputRefused
 from scoring.job import LEVELS, Job
+from scoring.room import is_full
 from scoring.sandbox import prelude, runfolder
 from scoring.sandbox.spec import SandboxError
 
-RECEIPT, REFUSED, HOST_FAULT = 0, 2, 3
+RECEIPT, REFUSED, HOST_FAULT, HOST_FULL = 0, 2, 3, 4
 LEASE_SECONDS = 60.0
 _MAX_JOB_BYTES = 1 << 20
 
@@ -119,7 +121,7 @@ def main(arguments: list[str] | None = None) -> int:
         return REFUSED
     except (SandboxError, devices.NoDevice, OSError) as error:
         print(error, file=sys.stderr)  # noqa: T201
-        return HOST_FAULT
+        return HOST_FULL if isinstance(error, OSError) and is_full(error) else HOST_FAULT
     except Exception as error:  # ours, whatever it is; the agent reads the last line
         traceback.print_exc()
         print(f"the runner failed: {error!r}", file=sys.stderr)  # noqa: T201

@@ -38,13 +38,16 @@ def keep_reference(host: Host, sha256: str, target: str, data: bytes) -> None:
     path = reference_path(host, sha256, target)
     path.parent.mkdir(mode=0o700, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
-    with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o400), "wb") as file:
-        file.write(data)
-    if os.geteuid() == 0:
-        owner = os.stat(path.parent.parent)
-        for made in (path.parent, partial):
-            os.chown(made, owner.st_uid, owner.st_gid)
-    os.replace(partial, path)
+    try:
+        with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o400), "wb") as file:
+            file.write(data)
+        if os.geteuid() == 0:
+            owner = os.stat(path.parent.parent)
+            for made in (path.parent, partial):
+                os.chown(made, owner.st_uid, owner.st_gid)
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)  # there is one only where the disk was full
 
 
 def order(job: Job, bos: int, cpus: tuple[int, ...], ends: Ends) -> bytes:

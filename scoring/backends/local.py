@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any, Self
 
 HOST_FAULT = "the host could not carry out the run"
+HOST_FULL = 4  # exit status of a runner that found no room on the disk
 STDERR_KEPT = 4000
 
 
@@ -80,11 +81,15 @@ class LocalRun:
             self.process.wait()
 
     def outcome(self) -> dict[str, Any]:
-        """Return `{"receipt", "signature"}`, or `{"fault": sentence}` when there is none. Call after the end."""
+        """Return `{"receipt", "signature"}`, or `{"fault": sentence}` when there is none. Call after the end.
+
+        A fault whose `cause` is known goes with that outcome's code.
+        """
         if self.receipt is not None:
             return {"receipt": self.receipt["receipt"], "signature": self.receipt["signature"]}
         said = self._errors.strip().splitlines()
-        return {"fault": said[-1][:500] if said else f"{HOST_FAULT} (exit {self.process.returncode})"}
+        fault = {"fault": said[-1][:500] if said else f"{HOST_FAULT} (exit {self.process.returncode})"}
+        return fault | ({"cause": "host_full"} if self.process.returncode == HOST_FULL else {})
 
     def _read_events(self, stream: IO[str]) -> None:
         for line in stream:

@@ -26,7 +26,9 @@ class LogFile:
         self.full = self.full or len(kept) < len(chunk)
         self._tail = (self._tail + chunk)[-_TAIL:]
         if kept:
-            os.write(self._fd, kept)
+            left = memoryview(kept)
+            while left:  # a disk that is nearly full takes a part, and says so only when asked for the rest
+                left = left[os.write(self._fd, left) :]
             self._digest.update(kept)
             self.size += len(kept)
 

@@ -141,7 +141,7 @@ OWNERS = {
         *("model_crashed", "contract", "bad_metric"),
     },
     "team": {"cancelled"},
-    "platform": {"host_fault", "contention", "lost"},
+    "platform": {"host_fault", "host_full", "contention", "lost"},
 }
 
 

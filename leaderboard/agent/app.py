@@ -39,8 +39,11 @@ def claim_this_host(**_: Any) -> None:
     cannot be cleared. (Celery only logs other exceptions from here, and would go on.)
     """
     host = Host.below(env().home)
-    host.prepare()
-    lock = (host.folder / "agent.lock").open("w")
+    try:
+        host.prepare()
+        lock = (host.folder / "agent.lock").open("w")
+    except OSError as error:
+        raise SystemExit(f"An agent cannot work in {host.folder}: {error}") from error
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -4,7 +4,7 @@ A claim takes the agent's key; all else takes the capability that the claim gave
 long as it shows life.
 """
 
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
@@ -41,11 +41,12 @@ class Events(_Body):
 
 
 class Finish(_Body):
-    """A signed receipt, or the sentence that says why there is none."""
+    """A signed receipt, or the sentence that says why there is none and which outcome of ours that is."""
 
     receipt: dict[str, Any] | None = None
     signature: str = Field(default="", max_length=128)
     fault: str | None = None
+    cause: Literal["host_fault", "host_full"] = "host_fault"
 
 
 @router.post("attempts/{int:attempt_id}/claim", auth=AgentKey())
@@ -103,7 +104,7 @@ def finish(request: HttpRequest, attempt_id: int) -> dict[str, Any]:
     if end.receipt is not None:
         services.finish(attempt, receipt=end.receipt, signature=end.signature)
     elif end.fault is not None:
-        services.give_up(attempt, end.fault)
+        services.give_up(attempt, end.fault, end.cause)
     else:
         raise Refusal("bad_request", "Send a receipt with its signature, or a fault.")
     return {"accepted": True}

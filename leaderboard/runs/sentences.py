@@ -16,8 +16,10 @@ def begun(attempt: Attempt) -> str:
     return of_several(attempt.run, verb)
 
 
-def lost(attempt: Attempt) -> str:
-    """Say that an attempt's host was lost, and how far it had come."""
+def lost(attempt: Attempt, cause: str) -> str:
+    """Say that an attempt's host was lost, and how far it had come; or that it had no room."""
+    if cause == "host_full":
+        return "The host's disk was full (ours). Your quota is untouched."
     where = f" at step {attempt.run.step:,}" if attempt.kind == Attempt.Kind.TRAIN and attempt.run.step else ""
     return f"The host was lost{where} (ours). Your quota is untouched."
 

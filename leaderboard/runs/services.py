@@ -82,12 +82,15 @@ def finish(attempt: Attempt, *, receipt: dict[str, Any], signature: str) -> None
     send_after_commit("pipeline.settle", attempt.pk)
 
 
-def give_up(attempt: Attempt, fault: str) -> None:
-    """Take an attempt back from a host that could not carry it out. Raises Refusal attempt_over (410)."""
+def give_up(attempt: Attempt, fault: str, cause: str = "host_fault") -> None:
+    """Take an attempt back from a host that could not carry it out. Raises Refusal attempt_over (410).
+
+    `fault` is for organizers; the team reads the sentence of the outcome `cause`.
+    """
     if attempt.state == Attempt.State.LOST:
         return
     leases.require_live(attempt)
-    if not transitions.lose(attempt, cause="host_fault", detail=fault[:FAULT_CHARACTERS]):
+    if not transitions.lose(attempt, cause=cause, detail=fault[:FAULT_CHARACTERS]):
         raise Refusal("attempt_over", "This attempt was taken away meanwhile.", 410)
     send_after_commit("pipeline.settle", attempt.pk)
 
@@ -116,7 +119,7 @@ def _show_progress(attempt: Attempt, facts: dict[str, Any]) -> None:
     grain = max(1.0, submission.phase.rules.budget.seconds / 60)
     now = timezone.now()
     last = Event.objects.filter(submission=submission, kind="progress").order_by("-id").first()
-    if last and (now - last.at).total_seconds() < grain:
+    if last and 0 <= (now - last.at).total_seconds() < grain:  # a clock put back makes no silence
         return
     Event.objects.create(
         submission=submission, at=now, kind="progress", state=State.RUNNING, data={"run": attempt.run.index, **facts}

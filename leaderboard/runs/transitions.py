@@ -125,7 +125,7 @@ def lose(attempt: Attempt, *, cause: str, detail: str = "", unless_renewed: bool
         )
         if won and not attempt.hidden:
             Run.objects.filter(pk=attempt.run_id, state=taken).update(state=free)
-            _record(attempt.run, "attempt.lost", sentences.lost(attempt), attempt, cause=cause)
+            _record(attempt.run, "attempt.lost", sentences.lost(attempt, cause), attempt, cause=cause)
     return bool(won)
 
 

@@ -18,14 +18,14 @@ def _secret_key(path: Path) -> str:
     path.parent.parent.chmod(0o700)
     if not path.exists():
         fresh = path.with_name(f"{path.name}.{os.getpid()}")
-        fresh.touch(mode=0o600)
-        fresh.write_text(secrets.token_urlsafe(50))
         try:
+            fresh.touch(mode=0o600)
+            fresh.write_text(secrets.token_urlsafe(50))
             os.link(fresh, path)  # fails where another process was first, whose key then stands
         except FileExistsError:
             pass
         finally:
-            fresh.unlink()
+            fresh.unlink(missing_ok=True)
     return path.read_text()
 
 

@@ -5,6 +5,7 @@ from django.urls import include, path
 
 from leaderboard.api.root import api
 
+handler500 = "leaderboard.web.views.fault.fault"
 urlpatterns = [
     path("admin/", admin.site.urls),
     path("accounts/", include("allauth.urls")),

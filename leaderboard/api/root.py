@@ -12,6 +12,7 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 from leaderboard.api import agents, competitions, device, me, moderation, standings, submissions
 from leaderboard.api.auth import Caller
 from leaderboard.core.errors import Refusal
+from leaderboard.core.outages import refusal_of
 
 log = logging.getLogger(__name__)
 api = NinjaAPI(title="Holdout", version="1", urls_namespace="api", auth=Caller(), docs_url=None)
@@ -79,5 +80,9 @@ def _http(request: HttpRequest, error: HttpError) -> HttpResponse:
 
 @api.exception_handler(Exception)
 def _ours(request: HttpRequest, error: Exception) -> HttpResponse:
+    outage = refusal_of(error)
+    if outage:
+        log.error("%s %s: %s", request.method, request.path, outage.code)
+        return _refused(request, outage)
     log.error("%s %s failed", request.method, request.path, exc_info=error)
     return answer(request, "internal", "Something failed on our side; it is noted. Try again.", 500)

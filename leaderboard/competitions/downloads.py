@@ -16,6 +16,7 @@ from typing import Any
 from leaderboard.competitions.kits import kit_path
 from leaderboard.competitions.models import Phase
 from leaderboard.env import env
+from scoring.room import is_full
 
 CHUNK = 1 << 20
 NO_SEED = 0  # a run's is drawn when it is submitted, and nobody knows it before
@@ -43,6 +44,8 @@ def kit_archive(phase: Phase) -> Path:
             archive.writestr(_entry(f"{competition.slug}/constants.json"), constants)
         fresh.replace(target)  # in one step: a file of that name is whole
     except OSError as error:
+        if is_full(error):  # of the archive: every file of the kit may be there
+            raise
         raise NotHere(f"a file of the kit cannot be read: {error}") from error
     finally:
         fresh.unlink(missing_ok=True)

@@ -35,15 +35,15 @@ def store(folder: Path) -> str:
             raise KitError(f"the stored copy {target} was changed; remove it and load again")
         return sha256
     fresh = target.with_name(f".{sha256}.{secrets.token_hex(4)}")
-    for name, content in files.items():
-        copy = fresh / name
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        copy.write_bytes(content)
-        copy.chmod(0o444)
     try:
+        for name, content in files.items():
+            copy = fresh / name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(content)
+            copy.chmod(0o444)
         fresh.rename(target)  # in one step: a folder of that name is whole
     except OSError:
-        shutil.rmtree(fresh)
+        shutil.rmtree(fresh, ignore_errors=True)
         if not target.is_dir():
             raise
     return sha256

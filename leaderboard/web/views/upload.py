@@ -8,6 +8,7 @@ from django.views.decorators.http import require_http_methods
 from leaderboard.accounts.models import User
 from leaderboard.competitions.models import Phase
 from leaderboard.core.errors import Refusal
+from leaderboard.core.outages import refused
 from leaderboard.submissions import quota, services
 from leaderboard.submissions.models import Submission
 from leaderboard.web.forms import UploadForm
@@ -24,7 +25,8 @@ def upload(request: HttpRequest, competition: str, phase: str) -> HttpResponse:
         form.is_valid()
         sent = form.source()
         try:
-            return redirect("web:submission", pk=_receive(who, found, form, sent).pk)
+            with refused():
+                return redirect("web:submission", pk=_receive(who, found, form, sent).pk)
         except Refusal as refusal:
             form.refuse(refusal, sent, found.rules.limits.script_bytes)
             status = refusal.status

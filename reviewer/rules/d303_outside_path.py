@@ -33,6 +33,7 @@ _SAYING_WORDS = (
     "findall fullmatch compile isinstance len repr encode decode encode_batch add_argument ArgumentParser get getenv"
 )
 _SAYING = frozenset(_SAYING_WORDS.split())
+_TEXTS = frozenset({cst.SimpleString, cst.FormattedString, cst.ConcatenatedString})
 _REMEDY = "Take data from the kit; files of your own stand below the run's folder, as in `out/…`, and /tmp is scratch."
 
 
@@ -143,10 +144,11 @@ class OutsidePath(Rule):
                     for arg in call.args:
                         yield from _outside(script, paths, arg.value)
         for division in script.tree.of(cst.BinaryOperation):
-            if isinstance(division.operator, cst.Divide):
+            sides = (type(division.left), type(division.right))
+            if type(division.operator) is cst.Divide and not _TEXTS.isdisjoint(sides):  # numbers are divided, too
                 yield from _outside(script, paths, division)
         for call in script.tree.of(cst.Call):
-            if isinstance(call.func, cst.Attribute) and call.func.attr.value in METHODS:
+            if type(call.func) is cst.Attribute and call.func.attr.value in METHODS:  # `isinstance` is slow on these
                 yield from _outside(script, paths, call.func.value, call)
                 if call.func.attr.value in ("joinpath", "glob", "rglob", "symlink_to", "hardlink_to"):
                     for arg in call.args:

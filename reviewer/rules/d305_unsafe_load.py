@@ -146,8 +146,9 @@ def _lenient(script: Script) -> Iterator[Found]:
         if isinstance(target.target, cst.Name)
     }
     for call in script.tree.of(cst.Call):
-        aliased = isinstance(call.func, cst.Name) and call.func.value in aliases
-        if not aliased and not _is_state_loader(script, call.func):
+        kind = type(call.func)
+        aliased = kind is cst.Name and call.func.value in aliases  # type: ignore[attr-defined]
+        if not aliased and (kind is cst.Name or not _is_state_loader(script, call.func)):
             continue
         positional = [a.value for a in call.args if a.keyword is None and not a.star]
         at = 2 if any(path.endswith(f"Module.{_STRICT}") for path in script.path_of(call)) else 1
@@ -161,9 +162,9 @@ def _lenient(script: Script) -> Iterator[Found]:
 
 def _is_state_loader(script: Script, node: cst.CSTNode) -> bool:
     """Tell whether this is the `load_state_dict` of something, also by `getattr` or as a partial."""
-    if isinstance(node, cst.Attribute):
+    if type(node) is cst.Attribute:
         return node.attr.value == _STRICT
-    if not isinstance(node, cst.Call) or not node.args:
+    if type(node) is not cst.Call or not node.args:
         return False
     if "functools.partial" in script.path_of(node):
         return _is_state_loader(script, node.args[0].value)

@@ -5,6 +5,7 @@ import base64
 import bz2
 import gzip
 import lzma
+import tracemalloc
 import zlib
 
 import pytest
@@ -172,12 +173,24 @@ def test_what_cannot_be_unpacked_is_refused_in_one_sentence(what: str) -> None:
     assert "O601" not in {f.rule for f in report.findings}
 
 
+def test_a_bomb_takes_no_memory() -> None:
+    packed = zlib.compress(bytes(1 << 27))
+    shell = ast.parse(f"import base64, zlib\nexec(zlib.decompress(base64.b85decode('{b85(packed)}')))\n")
+    tracemalloc.start()
+    try:
+        unpack(shell)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 25
+    finally:
+        tracemalloc.stop()
+
+
 # Each of these makes the interpreter run another text than the one that a decoder here would give.
 OTHERWISE = (
     "zlib.decompress = lambda data: b'y = 2'\nexec(GOOD)\n",
     "exec = print\nexec(GOOD)\n",
     "class zlib:\n    decompress = print\nexec(GOOD)\n",
     "def f(x: exec('y = 2')):\n    return x\nexec(f(GOOD))\n",
+    "def f(x) -> exec('y = 2'):\n    return x\nexec(f(GOOD))\n",
     "x: exec('y = 2') = 1\nexec(GOOD)\n",
     "@exec\ndef f(x):\n    return x\nexec(GOOD)\n",
     "def f(x=exec('y = 2')):\n    return x\nexec(f(GOOD))\n",

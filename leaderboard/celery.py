@@ -4,8 +4,19 @@ import os
 
 from celery import Celery
 
+from leaderboard.core.beat import Every
+from leaderboard.env import env
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.settings")
 
 app = Celery("holdout")
 app.config_from_object("django.conf:settings", namespace="CELERY")
+# A look that nobody had time for is no use later: without an end they pile up while the worker is down.
+app.conf.beat_schedule = {
+    "reap": {
+        "task": "pipeline.reap",
+        "schedule": Every(env().reap_seconds),
+        "options": {"expires": env().reap_seconds * 3},
+    }
+}
 app.autodiscover_tasks(["leaderboard.pipeline"])

@@ -177,10 +177,6 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 }
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-# A look that nobody had time for is no use later: without an end they pile up while the worker is down.
-CELERY_BEAT_SCHEDULE = {
-    "reap": {"task": "pipeline.reap", "schedule": ENV.reap_seconds, "options": {"expires": ENV.reap_seconds * 3}}
-}
 (HOME / "run").mkdir(mode=0o700, exist_ok=True)  # beat writes there, and makes no folder
 CELERY_BEAT_SCHEDULE_FILENAME = str(HOME / "run" / "beat-schedule")
 

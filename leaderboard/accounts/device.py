@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
@@ -23,7 +24,7 @@ from leaderboard.accounts.services import issue_token
 from leaderboard.core.errors import Refusal
 from leaderboard.core.secrets import digest
 
-LIFE = timedelta(minutes=10)
+LIFE, SKEW = timedelta(minutes=10), timedelta(minutes=1)  # what clocks of a site's hosts may differ by
 INTERVAL, SLOWER, SLOWEST = 5, 5, 60  # seconds between questions; what asking too soon adds; where that ends
 TOKEN_LIFE = timedelta(days=90)
 ALPHABET = "BCDFGHJKLMNPQRSTVWXZ"  # no vowels, so no words; nothing that looks like a digit: 20^8 codes
@@ -93,8 +94,7 @@ def find(*, typed: str, user: User, address: str) -> DeviceLogin:
     names = {f"user:{user.pk}": GUESSES, f"address:{allowance.network_of(address)}": GUESSES_FROM_ADDRESS}
     allowance.spend("device-guess", names)
     code = re.sub(r"[\s-]", "", typed[:40]).upper()
-    waiting = DeviceLogin.objects.filter(state=State.PENDING, expires__gt=timezone.now())
-    found = waiting.filter(user_digest=_typed_digest(code)).first()
+    found = _waiting().filter(user_digest=_typed_digest(code)).first()
     if found is None:
         raise Refusal("unknown_code", "No machine waits under this code: it is mistyped, or older than 10 min.", 404)
     return found
@@ -102,8 +102,7 @@ def find(*, typed: str, user: User, address: str) -> DeviceLogin:
 
 def answer(*, login_id: int, user: User, confirm: bool) -> DeviceLogin:
     """Let a machine in as `user`, or send it away. Raises Refusal unknown_code (404) when it no longer waits."""
-    waiting = DeviceLogin.objects.filter(pk=login_id, state=State.PENDING, expires__gt=timezone.now())
-    if not waiting.update(state=State.APPROVED if confirm else State.REFUSED, user=user):
+    if not _waiting().filter(pk=login_id).update(state=State.APPROVED if confirm else State.REFUSED, user=user):
         raise Refusal("unknown_code", "This machine no longer waits; start again there.", 404)
     return DeviceLogin.objects.get(pk=login_id)
 
@@ -128,7 +127,7 @@ def _ask(login: DeviceLogin, now: datetime) -> Granted | Refusal:
         return Refusal("invalid_grant", "This code has given its token; if not to you, revoke that on the site.")
     if login.state == State.REFUSED:
         return Refusal("access_denied", "The login was refused on the site.")
-    if login.expires <= now:
+    if not now < login.expires <= now + LIFE + SKEW:
         return Refusal("expired_token", "The code is older than 10 min; start again.")
     soon = login.asked is not None and timedelta() <= now - login.asked < timedelta(seconds=login.interval)
     login.asked = now
@@ -145,6 +144,15 @@ def _ask(login: DeviceLogin, now: datetime) -> Granted | Refusal:
     login.save(update_fields=["state"])
     token, text = issue_token(user=login.user, name=f"submit on {login.label}", days=TOKEN_LIFE.days, scope=login.scope)
     return Granted(text, token.name, token.scope, token.expires, login.user)
+
+
+def _waiting() -> QuerySet[DeviceLogin]:
+    """Return the logins that nobody has answered and that are not over.
+
+    One that has longer to live than it was given is over too: the clock was put back since.
+    """
+    now = timezone.now()
+    return DeviceLogin.objects.filter(state=State.PENDING, expires__gt=now, expires__lte=now + LIFE + SKEW)
 
 
 def _typed_digest(code: str) -> str:

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from leaderboard.core.errors import Refusal
 from leaderboard.core.secrets import digest
 from leaderboard.env import env
-from leaderboard.runs import transitions
+from leaderboard.runs import clock, transitions
 from leaderboard.runs.jobs import job_for
 from leaderboard.runs.models import Agent, Attempt, Round
 from leaderboard.submissions import transitions as of_submission
@@ -112,17 +112,21 @@ def renew(attempt: Attempt) -> bool:
     return bool(leased.update(lease_until=_until()))
 
 
-@transaction.atomic
 def begin_round(now: datetime) -> bool:
     """Note that the reaper makes a round; return whether it may take leases back.
 
     Rounds that were further apart than a lease mean that the platform was away, and then no host could show life,
-    however well its run went on. So every host has one lease from the first round on to be heard again.
+    however well its run went on. So every host has one lease from the first round on to be heard again; likewise
+    after a round that finds the clock set, which sets right what was counted by it.
     """
-    lease = timedelta(seconds=env().lease_seconds)
-    last = Round.objects.select_for_update().get_or_create(pk=1, defaults={"at": now})[0]
-    spare_until = now + lease if now - last.at > lease else last.spare_until
-    Round.objects.filter(pk=1).update(at=now, spare_until=spare_until)
+    read, lease = clock.Reading.at(now), timedelta(seconds=env().lease_seconds)
+    with transaction.atomic():
+        last = Round.objects.select_for_update().get_or_create(pk=1, defaults={"at": now})[0]
+        jump = read.jumped_since(last)
+        if jump:
+            clock.set_right(now, jump)
+        spare_until = now + lease if jump or now - last.at > lease else last.spare_until
+        Round.objects.filter(pk=1).update(at=now, spare_until=spare_until, offset=read.offset, boot=read.boot)
     return spare_until is None or spare_until <= now
 
 

@@ -99,10 +99,15 @@ class Attempt(models.Model):
 
 
 class Round(models.Model):
-    """The one row that says when the reaper last looked, and until when it takes nobody's lease back."""
+    """The one row that says when the reaper last looked, and until when it takes nobody's lease back.
+
+    `offset` is the wall clock's distance, in seconds, from the start of the machine `boot`: see clock.py.
+    """
 
     at = models.DateTimeField()
     spare_until = models.DateTimeField(null=True)
+    offset = models.FloatField(null=True)
+    boot = models.CharField(max_length=36, blank=True)
 
 
 class Receipt(models.Model):

@@ -119,7 +119,7 @@ def samples(attempt: Attempt) -> list[tuple[float, float, int, int]]:
     return [
         ((at - since).total_seconds(), data["cpu_seconds"], data["memory_bytes"], data["processes"])
         for at, data in told.values_list("at", "data")
-        if None not in (data["cpu_seconds"], data["memory_bytes"], data["processes"])
+        if at >= since and None not in (data["cpu_seconds"], data["memory_bytes"], data["processes"])
     ]
 
 

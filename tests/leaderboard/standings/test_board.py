@@ -12,7 +12,7 @@ from leaderboard.standings.queries import board, digits_of, rounded, row_of, sub
 from leaderboard.standings.sheets import COLUMNS, cell, csv_of
 from leaderboard.submissions.models import Submission
 from tests.leaderboard.cast import make_competition, make_phase, make_user
-from tests.leaderboard.host import send
+from tests.leaderboard.host import Host, drive, queue, send
 from tests.leaderboard.standings.entries import people, ranked
 
 pytestmark = pytest.mark.django_db
@@ -64,6 +64,20 @@ def test_compute_used_stands_beside_compute_granted():
     ranked(phase, make_user(), 1.0, 2.0, 3.0)
     row = board(phase).rows[0]
     assert (row.compute_used_seconds, row.compute_granted_seconds) == (4.5, 6.0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_we_had_to_repeat_is_not_the_teams_compute():
+    demo, host = make_competition(runs=1), Host.register()
+    submission = queue(send(make_user(), demo))
+    lost = host.claim_next()
+    lost.report({"event": "step", "step": 7, "charged": 1.25})
+    lost.finish("contention", clock={"budget": 2.0, "charged": 1.75, "startup": 0.25})
+    drive()
+    host.run()
+    (row,) = board(submission.phase).rows
+    assert submission.runs.get().attempts.filter(kind="train").count() == 2
+    assert (row.compute_used_seconds, row.compute_granted_seconds) == (1.5, 2.0)
 
 
 def test_it_is_one_query_however_many_rows(phase, django_assert_num_queries):

@@ -133,10 +133,11 @@ def log_json(submission: Submission, *, offset: int = 0, index: int = 0, limit: 
     """Return the log's text from byte `offset` on, where to go on, and whether that is all there will be.
 
     A repeated run starts a new log: `attempt` says whose it is. Characters that are cut by the end wait for the rest.
+    `missing` is how many bytes at the end never came here, though the receipt knows of them.
     """
     attempt = newest_training(submission, index)
     if attempt is None:
-        return {"offset": 0, "next": 0, "text": "", "final": is_over(submission), "attempt": 0}
+        return {"offset": 0, "next": 0, "text": "", "final": is_over(submission), "attempt": 0, "missing": 0}
     data, size = read_log(attempt.pk, offset, limit)
     ended = attempt.ended_at is not None
     offset = min(max(offset, 0), size)
@@ -149,7 +150,14 @@ def log_json(submission: Submission, *, offset: int = 0, index: int = 0, limit: 
         "text": data.decode("utf-8", "replace"),
         "final": ended and following >= size,
         "attempt": attempt.number,
+        "missing": _missing(attempt, size) if ended else 0,
     }
+
+
+def _missing(attempt: Attempt, size: int) -> int:
+    receipt = Receipt.objects.filter(attempt=attempt).first()
+    written = receipt.body.get("log", {}).get("bytes") if receipt else None
+    return max(written - size, 0) if isinstance(written, int) else 0
 
 
 def _cut_bytes(data: bytes) -> int:

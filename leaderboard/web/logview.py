@@ -37,7 +37,7 @@ def start(submission: Submission, run: str = "") -> SafeString | str:
     return format_html(
         '<h2>Log</h2>{}{}<div class="log" tabindex="0" role="log" aria-label="Training log"><pre>{}</pre></div>',
         _others(sorted(runs), index),
-        format_html('<p class="soft small">The last {:,} of {:,} bytes.</p>', PIECE_BYTES, size) if begin else "",
+        _cut(size) if begin else "",
         _piece(submission, index, begin),
     )
 
@@ -59,7 +59,7 @@ def follow(request: HttpRequest, submission: Submission) -> HttpResponse:
 def _piece(submission: Submission, index: int, begin: int) -> SafeString:
     piece = log_json(submission, offset=begin, index=index)
     if is_over(submission) and piece["next"] >= _size(submission, index):
-        return format_html("{}", log_text(piece["text"]))
+        return format_html("{}{}", log_text(piece["text"]), _gap(piece["missing"]))
     return format_html(
         '{}<span hx-get="{}?run={}&amp;attempt={}&amp;offset={}" hx-trigger="every {}s" hx-swap="outerHTML"></span>',
         log_text(piece["text"]),
@@ -69,6 +69,14 @@ def _piece(submission: Submission, index: int, begin: int) -> SafeString:
         piece["next"],
         EVERY,
     )
+
+
+def _cut(size: int) -> SafeString:
+    return format_html('<p class="soft small">The last {} of {} bytes.</p>', f"{PIECE_BYTES:,}", f"{size:,}")
+
+
+def _gap(missing: int) -> SafeString | str:
+    return format_html("\n– the last {} bytes did not come here –\n", f"{missing:,}") if missing else ""
 
 
 def _size(submission: Submission, index: int) -> int:

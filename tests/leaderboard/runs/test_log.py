@@ -57,7 +57,18 @@ def test_text_is_read_on_from_where_it_ended_without_cutting_characters(work):
         "text": "",
         "final": True,
         "attempt": 1,
+        "missing": 0,
     }
+
+
+def test_what_never_came_here_is_counted_by_the_receipt(work):
+    from leaderboard.submissions.models import Submission
+
+    submission = Submission.objects.get()
+    work.log(0, b"step 1\n")
+    assert log_json(submission)["missing"] == 0, "it goes on"
+    work.finish(log={"sha256": "0" * 64, "bytes": 1007, "truncated": False})
+    assert (log_json(submission)["missing"], log_json(submission)["final"]) == (1000, True)
 
 
 @pytest.mark.parametrize("limit", range(11, 22))

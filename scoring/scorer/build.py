@@ -12,11 +12,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from tokenizers import Tokenizer
+
 from scoring import shards
 from scoring.scorer import documents, overlap, sealed, tokenizer
 from scoring.scorer.documents import BuildError
 
 SEALED = ("public", "private")
+Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ class Plan:
     owner: int | None = None  # user id of the scorer, where it is an OS user of its own
 
 
-def build(plan: Plan, say: Callable[[str], None]) -> Path:
+def build(plan: Plan, say: Say) -> Path:
     """Build the set; give the manifest's path. It is written last, so a set without one is not there.
 
     Raises BuildError when the corpus is unfit, or when the set exists: sealed targets are never replaced.
@@ -55,54 +58,18 @@ def build(plan: Plan, say: Callable[[str], None]) -> Path:
         say=say,
     )
     say(f"dropped {split.dropped} of {len(split.overlaps)} candidates for overlap")
-    say(f"training a tokenizer of {plan.vocab_size}")
-    bpe = tokenizer.train(split.train, plan.vocab_size)
-    for target, texts in split.held_out.items():
-        say(f"proving the round trip of {len(texts)} {target} documents")
-        tokenizer.prove_round_trip(bpe, texts, target)
-    tokenizer_json = bpe.to_str().encode()
-    table = shards.pack_token_bytes(tokenizer.byte_lengths(bpe))
-    (plan.open_dir / "tokenizer.json").write_bytes(tokenizer_json)
-    (plan.open_dir / "token_bytes.bin").write_bytes(table)
-    bos = tokenizer.bos_id(bpe)
-    manifest: dict[str, Any] = {
+    bpe = _tokenizer(plan, split, say)
+    manifest = {
         "schema": 1,
         "set": plan.name,
         "seed": plan.seed,
         "vocab_size": plan.vocab_size,
-        "bos": bos,
-        "tokenizer_sha256": shards.sha256(tokenizer_json),
-        "token_bytes_sha256": shards.sha256(table),
+        "bos": tokenizer.bos_id(bpe),
+        **_write_tokenizer(plan, bpe),
         "gate_files": 1,
+        **_write_open(plan, bpe, split, say),
     }
-    say(f"encoding {len(split.train)} training documents")
-    train_tokens = tokenizer.stream(bpe, split.train)
-    manifest["train"] = {
-        "files": _write_train(plan, train_tokens),
-        "documents": len(split.train),
-        "bytes": _size(split.train),
-        "tokens": len(train_tokens),
-    }
-    dev = tokenizer.stream(bpe, split.held_out["dev"])
-    packed = shards.pack_tokens(dev)
-    (plan.open_dir / "dev.bin").write_bytes(packed)
-    manifest["dev"] = {"file": "dev.bin", "sha256": shards.sha256(packed), **_counts(split.held_out["dev"], dev)}
-    key = sealed.ensure_key(plan.key)
-    for target in SEALED:
-        say(f"sealing {target}")
-        texts = split.held_out[target]
-        tokens = tokenizer.stream(bpe, texts)
-        counts = _counts(texts, tokens)
-        facts = sealed.Facts(
-            set=plan.name,
-            target=target,
-            vocab_size=plan.vocab_size,
-            bos=bos,
-            token_bytes_sha256=manifest["token_bytes_sha256"],
-            **counts,
-        )
-        box = plan.sealed_dir / f"{target}.shard"
-        manifest[target] = {"commitment": sealed.seal(box, key, sealed.pack(facts, tokens)), **counts}
+    manifest |= _seal(plan, bpe, split, manifest["token_bytes_sha256"], say)
     manifest["overlap"] = {
         **overlap.report(split.overlaps, plan.most_shared),
         "dropped": split.dropped,
@@ -114,6 +81,59 @@ def build(plan: Plan, say: Callable[[str], None]) -> Path:
     partial.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
     os.replace(partial, manifest_path)
     return manifest_path
+
+
+def _tokenizer(plan: Plan, split: documents.Split, say: Say) -> Tokenizer:
+    """Train the tokenizer on training text and prove it on every held-out document."""
+    say(f"training a tokenizer of {plan.vocab_size}")
+    bpe = tokenizer.train(split.train, plan.vocab_size)
+    for target, texts in split.held_out.items():
+        say(f"proving the round trip of {len(texts)} {target} documents")
+        tokenizer.prove_round_trip(bpe, texts, target)
+    return bpe
+
+
+def _write_tokenizer(plan: Plan, bpe: Tokenizer) -> dict[str, str]:
+    document = bpe.to_str().encode()
+    table = shards.pack_token_bytes(tokenizer.byte_lengths(bpe))
+    (plan.open_dir / "tokenizer.json").write_bytes(document)
+    (plan.open_dir / "token_bytes.bin").write_bytes(table)
+    return {"tokenizer_sha256": shards.sha256(document), "token_bytes_sha256": shards.sha256(table)}
+
+
+def _write_open(plan: Plan, bpe: Tokenizer, split: documents.Split, say: Say) -> dict[str, Any]:
+    """Write what is handed out, train files and dev; give their parts of the manifest."""
+    say(f"encoding {len(split.train)} training documents")
+    train = tokenizer.stream(bpe, split.train)
+    dev = tokenizer.stream(bpe, split.held_out["dev"])
+    packed = shards.pack_tokens(dev)
+    (plan.open_dir / "dev.bin").write_bytes(packed)
+    return {
+        "train": {"files": _write_train(plan, train), **_counts(split.train, train)},
+        "dev": {"file": "dev.bin", "sha256": shards.sha256(packed), **_counts(split.held_out["dev"], dev)},
+    }
+
+
+def _seal(plan: Plan, bpe: Tokenizer, split: documents.Split, table: str, say: Say) -> dict[str, Any]:
+    """Seal the targets under the scorer's key; give commitments and counts. `table` is the token table's hash."""
+    key = sealed.ensure_key(plan.key)
+    parts = {}
+    for target in SEALED:
+        say(f"sealing {target}")
+        texts = split.held_out[target]
+        tokens = tokenizer.stream(bpe, texts)
+        counts = _counts(texts, tokens)
+        facts = sealed.Facts(
+            set=plan.name,
+            target=target,
+            vocab_size=plan.vocab_size,
+            bos=tokenizer.bos_id(bpe),
+            token_bytes_sha256=table,
+            **counts,
+        )
+        box = plan.sealed_dir / f"{target}.shard"
+        parts[target] = {"commitment": sealed.seal(box, key, sealed.pack(facts, tokens)), **counts}
+    return parts
 
 
 def _make_folders(plan: Plan) -> None:

@@ -78,6 +78,13 @@ def test_one_draw_alone_is_its_own_error() -> None:
     assert value == error == 8 / (math.log(2) * BYTES)
 
 
+def test_rows_with_one_draw_each_share_their_spread() -> None:
+    alone = [Draw(row, 0, 0.25, row, 1) for row in range(5)]
+    assert correction(alone, [2.0] * 5, BYTES) == (40 / (math.log(2) * BYTES), 0.0)
+    _, error = correction(alone, [2.0, 2.0, 2.0, 2.0, 4.0], BYTES)
+    assert error == pytest.approx(8 / (math.log(2) * BYTES))
+
+
 @pytest.mark.parametrize(("count", "shift"), [(FEWEST, 0.5), (30, 0.9), (250, 0.0), (250, 0.4), (4000, 0.09)])
 def test_the_test_of_the_mean_is_students(count: int, shift: float) -> None:
     random = Random(count)  # noqa: S311

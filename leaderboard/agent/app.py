@@ -1,4 +1,4 @@
-"""The agent's Celery application: `celery --app leaderboard.agent.app worker --pool solo --queues hw.cpu`.
+"""The agent's Celery application: `celery --app leaderboard.agent.app worker --pool solo`.
 
 One process, one run at a time (`solo`): whoever kills it kills the run with it, and nothing that half-lives can go
 on using the hardware. Messages carry an attempt's id and nothing else; they are acknowledged when they arrive,

@@ -213,16 +213,15 @@ def start(spec: Spec) -> Box:
         folders = _await_ready(ours, read_out)
         ours.shutdown(socket.SHUT_RD)
         init_pid = int(json.loads(text)["child-pid"])
-        apart = namespaces(init_pid)
+        settings: dict[str, object] = {
+            "uids": "lent" if root else "own",
+            "cgroup": group.version,
+            "controllers": group.controllers,
+            "namespaces": namespaces(init_pid),
+            "seccomp_sha256": hashlib.sha256(_filter(spec, group)).hexdigest(),
+        }
+        pidfd = os.pidfd_open(init_pid)
         undo.pop_all()
-    settings: dict[str, object] = {
-        "uids": "lent" if root else "own",
-        "cgroup": group.version,
-        "controllers": group.controllers,
-        "namespaces": apart,
-        "seccomp_sha256": hashlib.sha256(_filter(spec, group)).hexdigest(),
-    }
-    pidfd = os.pidfd_open(init_pid)
     return Box(spec.name, process, line, init_pid, pidfd, ours, read_word, read_out, folders, group, user, settings)
 
 

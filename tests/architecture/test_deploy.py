@@ -8,6 +8,7 @@ from pathlib import Path
 import yaml
 
 from leaderboard.env import PROJECT, Env
+from scoring.sandbox.spec import SLOTS
 
 DEPLOY = PROJECT / "deploy"
 COMPOSE = yaml.safe_load((DEPLOY / "container" / "compose.yaml").read_text())["services"]
@@ -80,3 +81,27 @@ def test_readme_shows_the_settings_that_there_are() -> None:
     spec.loader.exec_module(module)
     text = module.README.read_text()
     assert module.written(text) == text, "run `make format`"
+
+
+def steps(text: str) -> list[str]:
+    """Return the `manage` commands of a list of steps, in order."""
+    return re.findall(r"(?m)^[# ]+\$?manage ([a-z]+(?: [a-z]+)?)", text)
+
+
+def test_both_ways_take_the_same_steps_in_the_same_order() -> None:
+    containers = steps((DEPLOY / "container" / "compose.yaml").read_text())
+    systemd = steps((PROJECT / "README.md").read_text())
+    assert systemd == ["migrate", *containers]  # which a service of its own does there
+    assert containers == ["corpus harvest", "shards build", "competition load", "agent add", "createsuperuser"]
+
+
+def test_sealed_shards_are_handed_to_the_user_that_the_scorer_is() -> None:
+    handed = f"chown -R {SLOTS['scorer']}:{SLOTS['scorer']} /var/lib/holdout/sealed"
+    for path in (DEPLOY / "container" / "compose.yaml", PROJECT / "README.md"):
+        assert handed in path.read_text(), path.name
+
+
+def test_what_manage_writes_is_readable_to_the_site() -> None:
+    site = re.search(r"useradd --uid (\d+)", (DEPLOY / "container" / "site.Containerfile").read_text())
+    assert site is not None
+    assert COMPOSE["manage"]["user"] == f"{site[1]}:{site[1]}"

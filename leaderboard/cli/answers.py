@@ -47,12 +47,16 @@ def rows(table: Any, key: str) -> list[JSON]:
 
 @dataclass(frozen=True)
 class LogPiece:
-    """Text of a run's log up to byte `next`; `attempt` counts from 1, 0 before the first has begun."""
+    """Text of a run's log up to byte `next`; `attempt` counts from 1, 0 before the first has begun.
+
+    `missing` is how many bytes at the end never reached the site.
+    """
 
     text: str
     next: int
     final: bool
     attempt: int
+    missing: int = 0
 
     @classmethod
     def read(cls, answer: Any) -> LogPiece:
@@ -62,6 +66,7 @@ class LogPiece:
             next=need(answer, "next", int),
             final=need(answer, "final", bool),
             attempt=need(answer, "attempt", int),
+            missing=maybe(answer, "missing", int) or 0,
         )
 
 

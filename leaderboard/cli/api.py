@@ -158,11 +158,23 @@ class Api:
                 "is not carried along; if you trust that address, name it in SUBMIT_URL yourself."
             )
         if status >= 500:
-            raise ServerFault(f"{self.base} failed with status {status}; this is not your script's doing, try later.")
+            raise self._fault(status, body)
         answer = self._parse(body, status)
         if status >= 400:
             raise self._refusal(status, answer)
         return answer
+
+    def _fault(self, status: int, body: bytes) -> ServerFault:
+        """Return the site's own sentence where it has one to say, such as that its disk is full."""
+        try:
+            answer = json.loads(body)
+        except (ValueError, RecursionError):
+            answer = None
+        told = [answer.get(key) if isinstance(answer, dict) else None for key in ("code", "message")]
+        code, sentence = (text if isinstance(text, str) else "" for text in told)
+        if status == 500 or not code or not sentence:
+            return ServerFault(f"{self.base} failed with status {status}; this is not your script's doing, try later.")
+        return ServerFault(f"{self.base}: {sentence}", code=code)
 
     def _parse(self, body: bytes, status: int) -> Any:
         try:

@@ -65,7 +65,7 @@ class Tail:
             piece, grown = self._read()
             if grown < _A_PIECE:
                 break
-        self._end_line()
+        self._end_line(piece.missing)
         if not piece.attempt:
             self._note(f"Run {self._run} of submission {self._number} has no log yet: {state_word(submission.state)}.")
         return Exit.OK
@@ -80,7 +80,7 @@ class Tail:
             if not grown or piece.final:
                 submission = self._look()
                 if self._over(submission) and (piece.final or not piece.attempt or idle >= _LAST_LOOKS):
-                    return self._ended(submission)
+                    return self._ended(submission, piece.missing)
             if grown >= _A_PIECE:
                 continue
             pause = FASTEST if grown else min(pause * GROWTH, SLOWEST)
@@ -137,8 +137,8 @@ class Tail:
         runs = submission.runs
         return str(runs[self._run - 1].get("state")) if self._run <= len(runs) else ""
 
-    def _ended(self, submission: Submission) -> Exit:
-        self._end_line()
+    def _ended(self, submission: Submission, missing: int) -> Exit:
+        self._end_line(missing)
         state = self._state(submission)
         outcome = outcome_of(submission, self._api.page(submission.url))
         if outcome and state not in _SEALED:
@@ -153,10 +153,12 @@ class Tail:
             self._note(f"Run {self._run} has ended; `submit attach {self._number}` follows its submission further.")
         return Exit.OK if state in _SEALED else Exit.FAILED if state == "failed" else Exit.PLATFORM
 
-    def _end_line(self) -> None:
+    def _end_line(self, missing: int = 0) -> None:
         if self._open and not self._as_json:
             shows.say("")
             self._open = False
+        if missing:
+            self._note(f"The last {missing:,} bytes of this log never reached the site.")
 
     def _note(self, sentence: str) -> None:
         if self._as_json:

@@ -11,9 +11,9 @@ from tests.cli.site import DROP, RANKED, Answer, Site, submission
 RUN = {"index": 0, "state": "running"}
 
 
-def piece(text: str, offset: int = 0, *, final: bool = False, attempt: int = 1) -> Answer:
-    following = offset + len(text.encode())
-    return Answer({"offset": offset, "next": following, "text": text, "final": final, "attempt": attempt})
+def piece(text: str, offset: int = 0, *, final: bool = False, attempt: int = 1, missing: int = 0) -> Answer:
+    where = {"offset": offset, "next": offset + len(text.encode()), "missing": missing}
+    return Answer({**where, "text": text, "final": final, "attempt": attempt})
 
 
 def going(state: str = "running", run: str = "running", **more: Any) -> dict[str, Any]:
@@ -28,6 +28,15 @@ def test_without_f_what_there_is_now_is_printed(prompt: Prompt, site: Site) -> N
     site.on("GET", "submissions/17", going()).on("GET", "submissions/17/log", piece("step 1\nstep 2"))
     ended = prompt.submit("logs", "17")
     assert (ended.code, ended.out, ended.err) == (0, "step 1\nstep 2\n", "")
+
+
+def test_what_never_reached_the_site_is_said_at_the_end(prompt: Prompt, site: Site) -> None:
+    end = piece("step 1", final=True, missing=12_345)
+    site.on("GET", "submissions/17", going("running", "sealed")).on("GET", "submissions/17/log", end)
+    for words in (("logs", "17"), ("logs", "17", "-f")):
+        ended = prompt.submit(*words)
+        assert ended.out == "step 1\n"
+        assert "The last 12,345 bytes of this log never reached the site." in ended.err
 
 
 def test_a_long_log_comes_in_pieces(prompt: Prompt, site: Site) -> None:

@@ -75,6 +75,13 @@ def test_a_broken_server_is_a_fault_of_the_platform(prompt: Prompt, site: Site, 
     assert site.url in ended.err or "server's answer" in ended.err
 
 
+def test_a_site_that_says_what_ails_it_is_quoted(prompt: Prompt, site: Site) -> None:
+    site.on("POST", "submissions", Answer({"code": "disk_full", "message": "The disk is full."}, 507))
+    ended = prompt.submit("train.py", "--json")
+    assert (ended.code, ended.last["code"]) == (7, "disk_full")
+    assert ended.err == f"submit: {site.url}: The disk is full.\n"
+
+
 def test_an_answer_that_breaks_while_following_is_a_fault_of_the_platform(prompt: Prompt, site: Site) -> None:
     site.life(submission("queued"), Answer(b"{"))
     assert prompt.submit("train.py").code == 7

@@ -69,7 +69,7 @@ def test_entries_inside_the_cut_are_probed_again_ten_times_as_hard_and_get_no_se
     assert (first.mean_bpb, second.state) == (2.0, "ranked")
 
 
-@pytest.mark.parametrize("end", ["ok", "load_failed", "breach", "host_fault"])
+@pytest.mark.parametrize("end", ["ok", "load_failed", "breach", "host_fault", "silence", "fault"])
 def test_however_it_ends_nothing_changes_that_others_read(host, end):
     demo = make_competition(advance=1)
     submission = rank(host, demo, 2.0)
@@ -79,11 +79,18 @@ def test_however_it_ends_nothing_changes_that_others_read(host, end):
     for work in asked(host):
         work.report({"event": "sample", "cpu_seconds": 1.0, "memory_bytes": 1, "processes": 1})
         work.log(0, b"loading\n")
-        assert work.finish(end, detail="strict positions: 9 of 9 differ").status_code == 200
+        if end == "silence":
+            Attempt.objects.filter(pk=work.attempt).update(lease_until=later(seconds=-1))
+        elif end == "fault":
+            assert work.fault().status_code == 200
+        else:
+            assert work.finish(end, detail="strict positions: 9 of 9 differ").status_code == 200
     drive()
     reap()
     assert public_tables() == before
-    assert HiddenResult.objects.count() == (0 if end == "host_fault" else 2)
+    ours = end in ("host_fault", "silence", "fault")
+    assert HiddenResult.objects.count() == (0 if ours else 2)
+    assert hidden().count() == (4 if ours else 2)
 
 
 def test_a_hidden_attempt_that_we_lost_is_made_again_three_times_and_then_after_a_pause(host):

@@ -114,13 +114,21 @@ def _sample(events: list[HostEvent]) -> dict[str, Any]:
 
 
 def _show_progress(attempt: Attempt, facts: dict[str, Any]) -> None:
-    """Write a progress Event, some sixty over a whole budget and at most one a second: history is not telemetry."""
-    submission = attempt.run.submission
-    grain = max(1.0, submission.phase.rules.budget.seconds / 60)
-    now = timezone.now()
-    last = Event.objects.filter(submission=submission, kind="progress").order_by("-id").first()
+    """Write a progress Event, some sixty over a whole budget and at most one a second: history is not telemetry.
+
+    Every Event is written under its submission's row lock: else this one could be seen before another that drew its
+    id first and waits for the ledger, and who asks for what came after this one would never be told of that.
+    """
+    grain = max(1.0, attempt.run.submission.phase.rules.budget.seconds / 60)
+    told = Event.objects.filter(submission=attempt.run.submission_id, kind="progress")
+    last, now = told.order_by("-id").first(), timezone.now()
     if last and 0 <= (now - last.at).total_seconds() < grain:  # a clock put back makes no silence
         return
-    Event.objects.create(
-        submission=submission, at=now, kind="progress", state=State.RUNNING, data={"run": attempt.run.index, **facts}
-    )
+    with transitions.locked(attempt.run.submission_id) as submission:
+        Event.objects.create(
+            submission=submission,
+            at=now,
+            kind="progress",
+            state=submission.state,
+            data={"run": attempt.run.index, **facts},
+        )

@@ -6,7 +6,7 @@ from functools import partial
 from threading import Barrier
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from leaderboard.core.errors import Refusal
 from leaderboard.ledger.models import Entry
@@ -18,7 +18,9 @@ from leaderboard.standings import commitments
 from leaderboard.standings.preview import preview
 from leaderboard.standings.release import release
 from leaderboard.submissions.models import Submission
+from leaderboard.submissions.queries import events_json
 from leaderboard.submissions.services import withdraw
+from leaderboard.submissions.transitions import begin_scoring
 from tests.leaderboard.cast import make_competition, make_user
 from tests.leaderboard.hidden import asked, close, rank
 from tests.leaderboard.host import Host, queue, send
@@ -121,3 +123,33 @@ def test_a_release_and_a_withdrawal_at_once_are_one_after_the_other():
     gone = Entry.objects.get(kind="submission.withdrawn").seq
     assert told == "stale_preview" or told < gone  # what it published stood when it was published
     assert verify().ok
+
+
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="one writer at a time, alone from its start")
+def test_no_event_appears_behind_one_that_was_read_already():
+    submission = queue(send(make_user(), make_competition()))
+    work = Host.register().claim_next()
+    submission.refresh_from_db()
+
+    def report_and_read():
+        try:
+            assert work.report({"event": "step", "step": 1}).status_code == 200
+            return [event["id"] for event in events_json(submission)["events"]]
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as crowd:
+        with transaction.atomic():
+            assert begin_scoring(submission)  # its Event has an id, and is not to be seen yet
+            reading = crowd.submit(report_and_read)
+            assert any(reading.done() or somebody_waits() for _ in range(100_000))
+        seen = reading.result()
+    later = [event["id"] for event in events_json(submission, after=seen[-1])["events"]]
+    assert seen + later == list(submission.events.values_list("pk", flat=True))
+    assert submission.events.filter(kind="progress").count() == 1
+
+
+def somebody_waits():
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM pg_locks WHERE NOT granted")
+        return bool(cursor.fetchall())

@@ -114,13 +114,13 @@ def _sample(events: list[HostEvent]) -> dict[str, Any]:
 
 
 def _show_progress(attempt: Attempt, facts: dict[str, Any]) -> None:
-    """Write a progress Event, some sixty over a whole budget and at most one a second: history is not telemetry.
+    """Write a progress Event, some sixty over a run's whole budget and at most one a second: history, not telemetry.
 
     Every Event is written under its submission's row lock: else this one could be seen before another that drew its
     id first and waits for the ledger, and who asks for what came after this one would never be told of that.
     """
     grain = max(1.0, attempt.run.submission.phase.rules.budget.seconds / 60)
-    told = Event.objects.filter(submission=attempt.run.submission_id, kind="progress")
+    told = Event.objects.filter(submission=attempt.run.submission_id, kind="progress", data__run=attempt.run.index)
     last, now = told.order_by("-id").first(), timezone.now()
     if last and 0 <= (now - last.at).total_seconds() < grain:  # a clock put back makes no silence
         return

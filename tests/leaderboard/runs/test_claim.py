@@ -153,6 +153,16 @@ def test_events_become_progress_a_few_times_and_not_at_every_step(host):
     assert progress.get().data == {"run": 0, "step": 1, "charged_seconds": 0.1, "startup_seconds": 0.5}
 
 
+def test_runs_beside_each_other_each_have_their_progress(host):
+    submission = queue(send(make_user(), make_competition(runs=2)))
+    works = [host.work(attempt.pk) for attempt in Attempt.objects.order_by("run__index")]
+    for _ in range(2):
+        for work in works:
+            work.report({"event": "step", "step": 1})
+    progress = submission.events.filter(kind="progress")
+    assert [event.data["run"] for event in progress] == [0, 1]
+
+
 @pytest.mark.parametrize(
     "event", [{"event": "step", "step": -1}, {"event": "step", "charged": 1e300}, {"step": 3}, {"event": 7}]
 )

@@ -92,12 +92,14 @@ class LocalRun:
         return fault | ({"cause": "host_full"} if self.process.returncode == HOST_FULL else {})
 
     def _read_events(self, stream: IO[str]) -> None:
-        for line in stream:
-            event = json.loads(line)
-            if event.get("event") == "receipt":
-                self.receipt = event
-            self._events.put(event)
+        with stream:
+            for line in stream:
+                event = json.loads(line)
+                if event.get("event") == "receipt":
+                    self.receipt = event
+                self._events.put(event)
 
     def _read_errors(self, stream: IO[str]) -> None:
-        for line in stream:
-            self._errors = (self._errors + line)[-STDERR_KEPT:]
+        with stream:
+            for line in stream:
+                self._errors = (self._errors + line)[-STDERR_KEPT:]

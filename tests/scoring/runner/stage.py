@@ -180,12 +180,17 @@ class Stage:
         self.last = job
         return job
 
-    def start(self, job: dict[str, Any], env: dict[str, str] | None = None) -> subprocess.Popen[str]:
+    def start(
+        self,
+        job: dict[str, Any],
+        env: dict[str, str] | None = None,
+        program: tuple[str, ...] = ("-m", "scoring.runner"),
+    ) -> subprocess.Popen[str]:
         """Start a runner on `job` and hand it its key."""
         path = self.home / f"job-{job['attempt_id'] or 'none'}.json"
         path.write_text(json.dumps(job))
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "scoring.runner", str(path)],
+            [sys.executable, "-P", *program, str(path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -138,7 +138,7 @@ OWNERS = {
     "script": {
         *("ok", "crash", "over_budget", "no_checkpoint", "memory_limit", "output_limit", "file_limit", "log_limit"),
         *("process_limit", "unsafe_checkpoint", "load_failed", "wrong_shape", "nonfinite", "eval_timeout"),
-        *("model_crashed", "contract", "bad_metric"),
+        *("model_crashed", "contract", "bad_metric", "breach"),
     },
     "team": {"cancelled"},
     "platform": {"host_fault", "host_full", "contention", "lost"},

@@ -206,6 +206,7 @@ def test_while_it_trains_the_drawing_grows_in_its_frame_and_an_open_table_stays_
     answer = client.get(asked(page))
     assert '<div id="device" hx-swap-oob="innerHTML">' in answer.content.decode()
     assert "Now: memory 200 MB of" in text(answer)
+    Attempt.objects.update(leased_at=later(seconds=-6))
     submission.events.filter(kind="progress").update(at=later(seconds=-5))
     work.report({**sample, "cpu_seconds": 4.5, "memory_bytes": 260 * 2**20})
     more = client.get(asked(answer)).content.decode()

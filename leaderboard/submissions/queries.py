@@ -11,11 +11,11 @@ EVENTS_AT_ONCE = 500
 
 
 def visible(user: Viewer, submission_id: int) -> tuple[Submission, Access]:
-    """Return a submission and what `user` may read of it.
+    """Return a submission and what `user` may read of it; the script is read when it is asked for.
 
     Raises Refusal not_found (404) alike for one that is not there and one that is not to be seen.
     """
-    rows = Submission.objects.select_related("phase__competition", "team")
+    rows = Submission.objects.select_related("phase__competition", "team").defer("script")
     submission = rows.filter(pk=submission_id).first()
     access = view_of(user, submission) if submission else Access()
     if submission is None or not access.row:
@@ -47,7 +47,7 @@ def submission_json(
         "launch": submission.launch if access.script else None,
         "script_sha256": submission.script_sha256 if access.script else None,
         "reason": _reason(submission) if access.log else None,
-        "report": _report(submission) if access.findings else None,
+        "report": newest_report(submission) if access.findings else None,
         "runs": runs if access.log else [],
         "quota": quota.standing(submission.team, phase).to_json() if access.inside else None,
     }
@@ -83,7 +83,8 @@ def _reason(submission: Submission) -> dict[str, str] | None:
     return {"code": submission.reason_code, "message": submission.reason}
 
 
-def _report(submission: Submission) -> Any:
+def newest_report(submission: Submission) -> Any:
+    """Return what the newest audit said, None before the first; the caller has asked who may read it."""
     newest = submission.reports.order_by("-id").first()
     return newest.body if newest else None
 

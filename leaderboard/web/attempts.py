@@ -54,17 +54,6 @@ def devices(found: list[Shown]) -> list[Shown]:
     return [each for each in newest.values() if each.device]
 
 
-def stamp(submission: Submission, access: Access) -> list[list[Any]]:
-    """Return what changes when the attempts do, without reading a receipt."""
-    return [list(row) for row in attempts_shown(submission, access).values_list("pk", "state")]
-
-
-def newest_look(submission: Submission) -> int | None:
-    """Return the id of the newest progress, which changes when there is more to draw."""
-    told = submission.events.filter(kind="progress").order_by("-pk")
-    return told.values_list("pk", flat=True).first()
-
-
 def _shown(attempt: Attempt, submission: Submission, access: Access, *, several: bool) -> Shown:
     run = f"Run {attempt.run.index + 1}, " if several else ""
     again = "probing again" if attempt.hidden and attempt.shard == "public" else ""

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from leaderboard.runs.models import Attempt
+from leaderboard.runs.models import Attempt, Run
 from leaderboard.runs.queries import PIECE_BYTES, log_json
 from leaderboard.submissions.models import Submission
 from leaderboard.submissions.queries import is_over
@@ -24,6 +24,12 @@ def begun(submission: Submission) -> list[int]:
     tried = Attempt.objects.filter(run__submission=submission, kind=Attempt.Kind.TRAIN).exclude(leased_at=None)
     indexes = tried.order_by("leased_at", "pk").values_list("run__index", flat=True)
     return [index for index in dict.fromkeys(indexes) if _size(submission, index)]
+
+
+def has_log(submission: Submission) -> bool:
+    """Return whether any run has a log to show."""
+    runs = Run.objects.filter(submission=submission).values_list("index", flat=True)
+    return any(_size(submission, index) for index in runs)
 
 
 def start(submission: Submission, run: str = "") -> SafeString | str:

@@ -21,6 +21,8 @@ from leaderboard.web.source import decode
 from leaderboard.web.views.shell import find_competition, reader, shell
 from leaderboard.web.wording import visible
 
+LINES = 6_000  # of a script on the review page; its own page has all
+
 
 @require_safe
 @never_cache
@@ -101,7 +103,7 @@ def _context(request: HttpRequest, contest: Competition, submission: Submission)
     waiting = _waiting(contest)
     earlier, later = desk.neighbours(waiting, submission.pk)
     context = shell(request, contest, "queue", submission.phase.slug)
-    context |= annotated(submission, report)
+    context |= annotated(submission, report.body if report else None, most=LINES)
     new = desk.new_since(before, submission)
     return context | {
         "submission": submission,

@@ -1,7 +1,6 @@
 """A submission's page: what it is, what the audit said on its lines, how far its runs are, what happened when."""
 
 import json
-from datetime import timedelta
 from typing import Any
 
 from django.contrib import messages
@@ -10,7 +9,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.cache import never_cache
@@ -23,13 +21,13 @@ from leaderboard.submissions.models import FINAL, State, Submission
 from leaderboard.submissions.states import EDGES
 from leaderboard.submissions.visibility import Access
 from leaderboard.web import attempts, findings, logview
+from leaderboard.web.annotated import annotated
+from leaderboard.web.glance import Glance, glance
 from leaderboard.web.live import Block, block, tag_of
-from leaderboard.web.source import Line, decode, lines
+from leaderboard.web.source import decode
 from leaderboard.web.views.shell import member, shell
 from leaderboard.web.wording import bpb
 
-EVERY = {State.RUNNING: 2, State.QUEUED: 2, State.IN_REVIEW: 15}  # seconds between questions; every other state: 1
-SOON, FRESH = 0.2, timedelta(seconds=5)  # between questions for the audit's first word, while it may come any moment
 OWNER = {"failed": "your script", "errored": "ours"}
 
 
@@ -38,7 +36,7 @@ OWNER = {"failed": "your script", "errored": "ours"}
 def page(request: HttpRequest, pk: int) -> HttpResponse:
     """Show a submission as far as the reader may see it."""
     submission, access = _visible(request, pk)
-    context = _context(request, submission, access)
+    context = _context(request, submission, access, glance(submission, access))
     context |= shell(request, submission.phase.competition, "submission", submission.phase.slug)
     context |= _attempts(submission, access)
     context["state_block"] = _state_block(request, context).html
@@ -52,9 +50,10 @@ def page(request: HttpRequest, pk: int) -> HttpResponse:
 def live(request: HttpRequest, pk: int) -> HttpResponse:
     """Answer the page's live part: 204 while nothing changed, else the part and what else became different."""
     submission, access = _visible(request, pk)
-    context = _context(request, submission, access)
-    if request.GET.get("seen") == tag_of(context["stamp"]) and context["watching"]:
+    seen = glance(submission, access)
+    if request.GET.get("seen") == tag_of(seen.stamp) and _watching(submission, access):
         return HttpResponse(status=204)
+    context = _context(request, submission, access, seen)
     context |= _attempts(submission, access)
     parts = [_state_block(request, context).html, *_device_parts(request, context)]
     if access.log:
@@ -65,7 +64,7 @@ def live(request: HttpRequest, pk: int) -> HttpResponse:
     if request.GET.get("report") != context["report_tag"]:
         audit = render_to_string("web/submission/audit.html", context, request)
         parts.append(_elsewhere("audit", audit))
-    if request.GET.get("attempts") != context["attempts_tag"]:
+    if request.GET.get("attempts") != seen.attempts:
         parts.append(_elsewhere("attempts", render_to_string("web/submission/attempts.html", context, request)))
     if access.log and request.GET.get("log") == "0" and (started := logview.start(submission)):
         parts.append(_elsewhere("log", started))
@@ -89,15 +88,10 @@ def source(request: HttpRequest, pk: int) -> HttpResponse:
     submission, access = _visible(request, pk)
     if not access.script:
         raise Http404("not to be seen")
-    context = _context(request, submission, access)
+    report = queries.newest_report(submission) if access.findings else None
+    context = annotated(submission, report) | {"submission": submission}
     context |= shell(request, submission.phase.competition, "submission", submission.phase.slug)
-    under: dict[int, list[findings.Shown]] = {}
-    for finding in context["findings"]:
-        if not finding.unpacked:
-            under.setdefault(finding.line, []).append(finding)
-    text = lines(decode(submission.script))
-    rows = [(Line(n, html, n in under), under.get(n, [])) for n, html in enumerate(text, 1)]
-    return render(request, "web/source.html", context | {"rows": rows})
+    return render(request, "web/source.html", context)
 
 
 @require_safe
@@ -160,13 +154,9 @@ def _attempts(submission: Submission, access: Access) -> dict[str, Any]:
     }
 
 
-def _context(request: HttpRequest, submission: Submission, access: Access) -> dict[str, Any]:
+def _context(request: HttpRequest, submission: Submission, access: Access, seen: Glance) -> dict[str, Any]:
     body = submission_json(request.user, submission)
     report = body["report"]
-    text = decode(submission.script) if access.script else None
-    events = queries.history(submission) if access.log else []
-    has_log = access.log and bool(logview.begun(submission))
-    begun = attempts.stamp(submission, access)
     return {
         "submission": submission,
         "body": body | {"quota": quota.standing(submission.team, submission.phase) if body["quota"] else None},
@@ -175,25 +165,17 @@ def _context(request: HttpRequest, submission: Submission, access: Access) -> di
         "own_bpb": bpb(submission.mean_bpb, submission.phase.rules.rounding) if _has_score(submission, access) else "",
         "report": report,
         "report_tag": tag_of(json.dumps(report, sort_keys=True)) if report else "",
-        "findings": findings.shown(report, text) if report else [],
+        "findings": findings.shown(report, decode(submission.script) if access.script else None) if report else [],
         "headline": findings.headline(report) if report else [],
-        "events": events,
+        "events": queries.history(submission) if access.log else [],
         "owner": OWNER.get(submission.state, ""),
-        "has_log": has_log,
-        "watching": submission.state not in FINAL and access.log,
-        "attempts_tag": tag_of(json.dumps(begun)),
-        "stamp": json.dumps(
-            [body, len(events), has_log, begun, attempts.newest_look(submission), _every(submission)], sort_keys=True
-        ),
+        "watching": _watching(submission, access),
+        "seen": seen,
     }
 
 
-def _every(submission: Submission) -> float:
-    """Return the seconds between questions; part of the stamp, so that a page whose audit is late asks less often."""
-    waits_for_audit = submission.state in (State.RECEIVED, State.AUDITING)
-    if waits_for_audit and timezone.now() - submission.created < FRESH:
-        return SOON
-    return EVERY.get(State(submission.state), 1)
+def _watching(submission: Submission, access: Access) -> bool:
+    return submission.state not in FINAL and access.log
 
 
 def _has_score(submission: Submission, access: Access) -> bool:
@@ -201,18 +183,18 @@ def _has_score(submission: Submission, access: Access) -> bool:
 
 
 def _state_block(request: HttpRequest, context: dict[str, Any]) -> Block:
-    submission = context["submission"]
+    submission, seen = context["submission"], context["seen"]
     return block(
         request,
         "state",
         "web/submission/state.html",
         context,
         url=reverse("web:submission-live", args=[submission.pk]),
-        every=_every(submission) if context["watching"] else None,
-        stamp=context["stamp"],
+        every=seen.every if context["watching"] else None,
+        stamp=seen.stamp,
         was=submission.state,
         report=context["report_tag"],
-        log=int(context["has_log"]),
-        attempts=context["attempts_tag"],
+        log=int(seen.has_log),
+        attempts=seen.attempts,
         drawn=context["drawn"],
     )

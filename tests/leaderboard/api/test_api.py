@@ -2,7 +2,9 @@
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from leaderboard.accounts.models import ApiToken
 from leaderboard.submissions.models import Submission
@@ -244,3 +246,14 @@ def test_no_get_changes_anything(client):
         assert client.get(f"/api/v1/{path}", headers=headers).status_code == 200
     assert client.get(f"/api/v1/submissions/{submission.pk}/withdraw", headers=headers).status_code in (404, 405)
     assert (Entry.objects.count(), list(Submission.objects.values())) == before
+
+
+@pytest.mark.parametrize("question", ["", "/events", "/log", "/cancel"])
+def test_whoever_follows_by_asking_has_the_script_left_where_it_is(client, question):
+    ada = make_user()
+    submission, headers = queue(send(ada, make_competition())), bearer(ada)
+    path = f"/api/v1/submissions/{submission.pk}{question}"
+    with CaptureQueriesContext(connection) as asked:
+        answer = client.post(path, headers=headers) if question == "/cancel" else client.get(path, headers=headers)
+    assert answer.status_code == 200
+    assert not any('"script",' in query["sql"] for query in asked)

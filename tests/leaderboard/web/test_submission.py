@@ -4,11 +4,13 @@ import re
 from html import unescape
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from leaderboard.submissions.models import Event, Submission
 from leaderboard.submissions.queries import EVENTS_AT_ONCE
 from tests.leaderboard.cast import KNOBS, SCRIPT, later, make_competition, make_user
-from tests.leaderboard.host import Host, drive, send
+from tests.leaderboard.host import Host, drive, queue, send
 from tests.leaderboard.web.pages import browser, outline, text
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -174,3 +176,26 @@ def test_a_team_finds_its_receipts_on_the_page_and_a_stranger_does_not(site):
     assert f'href="{address}"' in browser(site.ada).get(f"/submissions/{site.ranked.pk}/").content.decode()
     assert address not in browser(site.bob).get(f"/submissions/{site.ranked.pk}/").content.decode()
     assert browser(site.ada).get(address).status_code == 200
+
+
+def test_a_question_that_finds_nothing_new_reads_neither_script_nor_report_nor_history():
+    ada, demo = make_user(), make_competition()
+    submission, client = queue(send(ada, demo)), browser(ada)
+    (question,) = asks(client.get(f"/submissions/{submission.pk}/"))
+    with CaptureQueriesContext(connection) as asked:
+        assert client.get(question).status_code == 204
+    told = [query["sql"] for query in asked]
+    assert len(told) <= 9, told
+    for large in ('"script",', "submissions_report", '"message"'):
+        assert not any(large in sql for sql in told), large
+
+
+def test_figures_that_move_between_two_events_are_something_new():
+    ada, demo, host = make_user(), make_competition(), Host.register()
+    submission, client = queue(send(ada, demo)), browser(ada)
+    work = host.claim_next()
+    work.report({"event": "step", "step": 7, "charged": 0.25})
+    (question,) = asks(client.get(f"/submissions/{submission.pk}/"))
+    work.report({"event": "step", "step": 8, "charged": 0.5})  # too soon for another Event
+    assert "step 8 · " in text(client.get(question))
+    assert submission.events.filter(kind="progress").count() == 1

@@ -41,12 +41,13 @@ def environ_of(home: Path) -> dict[str, str]:
 @cache
 def database(name: str) -> str:
     """Return the address of an empty database of this name."""
-    with psycopg.connect(_url("postgres"), autocommit=True) as connection:
+    with psycopg.connect(address("postgres"), autocommit=True) as connection:
         connection.execute(f'CREATE DATABASE "{name}"'.encode())
-    return _url(name)
+    return address(name)
 
 
-def _url(name: str) -> str:
+def address(name: str) -> str:
+    """Return the address of a database of this process's server."""
     return f"postgresql://holdout@/{name}?host={postgresql()}"
 
 

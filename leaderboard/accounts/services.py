@@ -1,9 +1,10 @@
 """Writes of accounts: tokens and teams. A competition is any saved model here, since its app lies above this one."""
 
 import secrets
+from contextlib import suppress
 from datetime import timedelta
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, OperationalError, transaction
 from django.db.models import Model, Q
 from django.utils import timezone
 
@@ -54,7 +55,8 @@ def token_of_text(text: str) -> ApiToken:
         )
     if token.last_used is None or token.last_used <= now - USE_GRAIN:
         unused = Q(last_used=None) | Q(last_used__lte=now - USE_GRAIN)
-        ApiToken.objects.filter(unused, pk=token.pk).update(last_used=now)
+        with suppress(OperationalError):  # a disk that is full stops no reading
+            ApiToken.objects.filter(unused, pk=token.pk).update(last_used=now)
     return token
 
 

@@ -21,8 +21,9 @@ def keep_open() -> None:
     parts = urlsplit(env().database)
     if parts.scheme != "sqlite":
         return
+    path = "/" + parts.path.lstrip("/")  # two would begin a host's name
     try:
-        connection = sqlite3.connect(f"file:{parts.path}?mode=rw", uri=True, check_same_thread=False)
+        connection = sqlite3.connect(f"file:{path}?mode=rw", uri=True, check_same_thread=False)
         with closing(connection.execute("SELECT 1 FROM sqlite_master")) as found:
             found.fetchone()
     except sqlite3.OperationalError as error:

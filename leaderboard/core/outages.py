@@ -25,7 +25,7 @@ def refusal_of(error: BaseException | None) -> Refusal | None:
     """Return what to tell of a fault that is an outage; None for every other."""
     while error is not None:
         if _is_full(error):
-            return Refusal("disk_full", "The site's disk is full, so nothing of this was kept; try again later.", 507)
+            return Refusal("disk_full", "The site's disk is full, so nothing was taken in; try again later.", 507)
         if _is_away(error):
             return Refusal("database_away", "The site's database does not answer; try again later.", 503)
         error = error.__cause__ or error.__context__

@@ -27,7 +27,7 @@ from django.db.models.functions import Cast, Concat, Length
 from leaderboard.accounts.models import Team
 from leaderboard.competitions.models import Phase
 from leaderboard.ledger.models import Entry
-from leaderboard.runs.models import Score
+from leaderboard.runs.models import Run, Score
 from leaderboard.submissions.models import State, Submission
 
 # Who stands before whom: the exact mean, then fewer source bytes, then who sent it earlier. One tuple for a team's own
@@ -89,7 +89,8 @@ def shown(rows: QuerySet[Any, Any]) -> QuerySet[Any, Any]:
     sent = Submission.objects.filter(phase=OuterRef("phase"), team=OuterRef("team"))
     tried = sent.order_by().values("team").annotate(count=Count("pk")).values("count")
     # A run's seconds are those of the attempt that counts: what was repeated because of us is not the team's use.
-    charged = Submission.objects.filter(pk=OuterRef("pk")).annotate(used=Sum("runs__charged_seconds")).values("used")
+    runs = Run.objects.filter(submission=OuterRef("pk")).order_by().values("submission")
+    charged = runs.annotate(used=Sum("charged_seconds")).values("used")
     subject = Concat(Value("submission:"), Cast(OuterRef("pk"), CharField()))
     entry = Entry.objects.filter(kind="submission.ranked", subject=subject).order_by("-seq").values("seq")
     scores = Score.objects.filter(run__submission=OuterRef("pk"), shard="public").order_by().values("run__submission")

@@ -9,7 +9,7 @@ from leaderboard.runs.queries import probes_json, runs_json
 from leaderboard.standings import private
 from leaderboard.standings.places import ORDER, before, pool_of, ranked, shown, standing, with_pool
 from leaderboard.standings.rows import Board, Row, digits_of, pool_from, rounded, row_from
-from leaderboard.submissions.models import Submission
+from leaderboard.submissions.models import State, Submission
 from leaderboard.submissions.queries import submission_json as without_parts
 from leaderboard.submissions.visibility import Viewer, sees_private, view_of
 
@@ -46,11 +46,13 @@ def _board(phase: Phase) -> Board:
 
 def row_of(submission: Submission) -> tuple[Row, bool] | None:
     """Return a ranked version's own numbers under its team's rank, and whether it is the one its team stands with."""
+    if submission.state != State.RANKED:
+        return None
     every = ranked(submission.phase)
     entry = shown(every.filter(pk=submission.pk)).first()
-    if entry is None:
+    best = every.filter(team=submission.team_id).order_by(*ORDER).values(*ORDER).first()
+    if entry is None or best is None:  # withdrawn meanwhile
         return None
-    best = every.filter(team=submission.team_id).order_by(*ORDER).values(*ORDER)[0]
     ahead = every.filter(before(best)).values("team").distinct().count()
     row = row_from(ahead + 1, entry, submission.phase, pool_from(pool_of(submission.phase)))
     return row, entry["pk"] == best["pk"]

@@ -5,6 +5,7 @@ import io
 import json
 
 import pytest
+from django.db import connection
 from django.test import Client
 from scipy.stats import t
 
@@ -206,6 +207,21 @@ def test_a_single_versions_row_does_not_read_the_others(phase, django_assert_num
     with django_assert_num_queries(5) as asked:
         row_of(Submission.objects.select_related("phase").get(pk=sent[2].pk))
     assert "ROW_NUMBER" not in str(asked.captured_queries)
+
+
+def test_a_version_that_is_withdrawn_while_its_row_is_read_has_none(phase):
+    submission, asked = ranked(phase, make_user(), 2.0), []
+
+    def withdraw_after_the_first(execute, *query):
+        answer = execute(*query)
+        if not asked and "source_bytes" in query[0]:
+            asked.append(True)
+            Submission.objects.filter(pk=submission.pk).update(state="withdrawn")
+        return answer
+
+    with connection.execute_wrapper(withdraw_after_the_first):
+        assert row_of(submission) is None
+    assert asked
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,8 @@ def publish(path: Path) -> services.Published:
     if problems := file.conflicts():
         raise source.error(*problems)
     policy = _policy(source, file)
+    if problems := _never_looked_at(file, policy):
+        raise source.error(*problems)
     file = _with_baselines(source, file)
     try:
         kit_sha256 = kits.store(_beside(path, file.kit.path))
@@ -142,6 +144,17 @@ def _policy(source: Source, file: CompetitionFile) -> dict[str, Any]:
         if "no such" in sentence and not above:
             sentence += _did_you_mean(word, list(Policy().to_mapping()))
         raise source.error((("policy", *above, word), sentence)) from None
+
+
+def _never_looked_at(file: CompetitionFile, policy: dict[str, Any]) -> list[tuple[Key, str]]:
+    """Return the phases that take larger scripts than the audit reads: the place for such a one would be in vain."""
+    most = policy["max_bytes"]
+    sentence = f"policy.max_bytes is {most:,}, so a script of this size would be taken in and then not looked at"
+    return [
+        (("phases", index, "limits", "script_bytes"), sentence)
+        for index, phase in enumerate(file.phases)
+        if phase.limits.script_bytes > most
+    ]
 
 
 def _with_baselines(source: Source, file: CompetitionFile) -> CompetitionFile:

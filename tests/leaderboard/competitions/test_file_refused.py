@@ -87,3 +87,11 @@ def test_what_is_no_text_is_refused(file, content, says):
 def test_a_file_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(CommandError, match=r"none.toml:1: file: it cannot be read: No such file"):
         call_command("competition", "load", str(tmp_path / "none.toml"))
+
+
+def test_a_phase_takes_no_larger_scripts_than_the_audit_reads(file):
+    edit(file, '[policy]\nversion = "1"\n', '[policy]\nversion = "1"\nmax_bytes = 1000\n')
+    edit(file, "threads = 2\n", "threads = 2\n[phases.limits]\nscript_bytes = 1001\n")
+    with pytest.raises(files.CompetitionFileError, match=r"script_bytes: policy.max_bytes is 1,000") as caught:
+        files.load(file)
+    assert len(caught.value.problems) == 2  # the other phase by its default

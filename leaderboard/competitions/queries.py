@@ -21,8 +21,10 @@ def open_phase(competition_slug: str, phase_slug: str, *, lock: bool = False) ->
 def find_phase(competition_slug: str, phase_slug: str, *, lock: bool = False) -> Phase:
     """Return a phase by its names. Raises Refusal unknown_phase (404), which lists the phases there are."""
     phases = Phase.objects.filter(competition__slug=competition_slug)
-    # Under a lock without joins, so that the competition is read after it; rows that refer to a phase may be added.
-    wanted = phases.select_for_update(no_key=True) if lock else phases.select_related("competition")
+    # A lock of the phase alone: whoever loads the competition's file holds its row before the phases'. The competition
+    # is read after it; rows that refer to a phase may be added.
+    locked = phases.select_for_update(no_key=True, of=("self",))
+    wanted = locked if lock else phases.select_related("competition")
     found = wanted.filter(slug=phase_slug).first()
     if found is not None:
         return found

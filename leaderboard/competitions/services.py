@@ -7,6 +7,7 @@ from typing import Any
 
 import rfc8785
 from django.db import transaction
+from django.utils import timezone
 
 from leaderboard.competitions import seeds
 from leaderboard.competitions.models import Competition, Kit, Phase, Policy, ShardSet
@@ -15,7 +16,12 @@ from leaderboard.competitions.tomllines import Key
 from leaderboard.ledger import services as ledger
 
 # What every run of a phase has in common: changed under submissions, their scores could not be compared.
-FIXED = ("budget", "evaluation", "limits", "hardware", "isolation", "objective", "runs", "probes", "timezone")
+FIXED = (
+    *("budget", "evaluation", "limits", "hardware", "isolation", "objective", "runs", "probes", "timezone"),
+    *("rounding", "quota"),
+)
+PARTS = {"probes": ("strict_per_row", "repeats"), "quota": ("per",)}  # of a table of these names only this is fixed
+SHOWN = ("visibility", "advance")  # what a release has opened and drawn stays so
 
 
 class NotAllowed(Exception):
@@ -43,10 +49,12 @@ def publish(*, file: CompetitionFile, policy: dict[str, Any], kit_sha256: str, f
     if shards is None:
         build = f"build it first: manage.py shards build --set {file.shards.set}"
         raise NotAllowed((("shards", "set"), f"there is no shard set {file.shards.set!r}; {build}"))
-    competition = Competition.objects.select_for_update().filter(slug=file.slug).first()
+    # No lock of keys: an upload that holds its phase may still add a team, a row that refers to the competition.
+    competition = Competition.objects.select_for_update(no_key=True).filter(slug=file.slug).first()
     # The phases' rows are locked too, as an upload locks its phase's: one that arrives now waits, and then reads the
     # new rules; one that is half in is seen here, and what is fixed by submissions stays.
-    before = {phase.slug: phase for phase in Phase.objects.select_for_update().filter(competition=competition)}
+    phases = Phase.objects.select_for_update(no_key=True).filter(competition=competition)
+    before = {phase.slug: phase for phase in phases}
     if problems := _refused(file, shards, competition, before):
         raise NotAllowed(*problems)
     fields = {"title": file.title, "description": file.description, "kit": kit, "shards": shards}
@@ -96,26 +104,49 @@ def _refused(
         if phase := used.pop(table.slug, None):
             old, new = phase.rules.model_dump(mode="json"), table.spec()
             for name in FIXED:
-                if _fixed_part(old, name) != _fixed_part(new, name):
+                if (was := _fixed_part(old, name)) != (now := _fixed_part(new, name)):
                     sentence = f"phase {table.slug!r} has submissions already, so this cannot change; open a new phase"
-                    problems.append((("phases", index, *_first_difference(name, old[name], new[name])), sentence))
+                    problems.append((("phases", index, *_first_difference(name, was, now)), sentence))
     problems += [(("phases",), f"phase {slug!r} has submissions, so it cannot be removed") for slug in used]
-    return problems + _refused_after_release(file, before)
+    return problems + _refused_after_close(file, before)
 
 
-def _refused_after_release(file: CompetitionFile, before: dict[str, Phase]) -> list[tuple[Key, str]]:
-    """Return what would open a phase again whose private scores are known."""
-    return [
-        (("phases", index, "closes"), f"phase {table.slug!r} is released, so it stays closed")
-        for index, table in enumerate(file.phases)
-        if (phase := before.get(table.slug)) and phase.released_at and table.closes > phase.released_at
-    ]
+def _refused_after_close(file: CompetitionFile, before: dict[str, Phase]) -> list[tuple[Key, str]]:
+    """Return what would open a phase again whose private scores somebody may know, and what a release has settled."""
+    now, problems = timezone.now(), []
+    for index, table in enumerate(file.phases):
+        phase = before.get(table.slug)
+        if phase is None:
+            continue
+        if phase.closes <= now < table.closes and (why := _stays_closed(phase)):
+            problems.append((("phases", index, "closes"), f"phase {table.slug!r} {why}, so it stays closed"))
+        if phase.released_at:
+            old, new = phase.rules.model_dump(mode="json"), table.spec()
+            problems += [
+                (("phases", index, *_first_difference(name, old[name], new[name])), f"phase {table.slug!r} is released")
+                for name in SHOWN
+                if old[name] != new[name]
+            ]
+    return problems
+
+
+def _stays_closed(phase: Phase) -> str:
+    """Return why a closed phase takes no submissions any more, "" where it still may."""
+    if phase.released_at:
+        return "is released"
+    # Whoever sees private scores, or only when they came in, could tell somebody what to send in next.
+    begun = phase.submissions.filter(runs__attempts__hidden=True)
+    return "has closed and its private shard is being scored" if begun.exists() else ""
 
 
 def _fixed_part(spec: dict[str, Any], name: str) -> Any:
-    """Return what of a phase's key all its runs share; where probes are asked moves no published score on average."""
+    """Return what of a phase's key all its runs share.
+
+    Where probes are asked moves no published score on average; how many places a window has may grow, but windows cut
+    otherwise would give places a second time.
+    """
     value = spec[name]
-    return {key: value[key] for key in ("strict_per_row", "repeats")} if name == "probes" else value
+    return {key: value[key] for key in PARTS[name]} if name in PARTS else value
 
 
 def _first_difference(name: str, old: Any, new: Any) -> Key:

@@ -134,7 +134,7 @@ def test_a_script_that_is_no_text_still_has_a_page():
 def test_lines_are_counted_as_python_counts_them_and_strings_span_them():
     found = lines('x = """a\r\nb"""\ry = 1\n')
     assert len(found) == 3
-    assert found[1] == '<span class="s">b</span><span class="s">&quot;&quot;&quot;</span>'
+    assert found[1] == '<span class="s">b&quot;&quot;&quot;</span>'
 
 
 def test_characters_that_hide_or_reorder_are_spelled_out():

@@ -23,7 +23,7 @@ def release(phase: Phase, *, digest: str, organizer: User) -> Entry:
     Raises Refusal not_organizer (403), not_ready (409) for what still stands against it, stale_preview (409).
     """
     phase = Phase.objects.select_for_update(no_key=True, of=("self",)).select_related("competition").get(pk=phase.pk)
-    if not organizes(organizer, phase):
+    if not organizes(organizer, phase.competition):
         raise Refusal("not_organizer", "Only an organizer of this competition releases its phases.", 403)
     # Whatever changes a standing appends to the ledger: while its head is held, nothing does.
     ledger.hold()

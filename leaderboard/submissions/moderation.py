@@ -65,7 +65,7 @@ def moderate(
     Refusal: not_organizer 403, unknown_action, reason_missing and bad_reason 400; and 409 decided (another organizer
     was first), wrong_state, duplicate (the same script is here again), nothing_to_rerun.
     """
-    if not organizes(organizer, submission.phase):
+    if not organizes(organizer, submission.phase.competition):
         raise Refusal("not_organizer", "Only an organizer of this competition decides that.", 403)
     if action not in list(Action):
         raise Refusal("unknown_action", f"There is no such action; there are {', '.join(Action)}.")

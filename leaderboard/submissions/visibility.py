@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.contrib.auth.models import AnonymousUser
 
 from leaderboard.accounts.models import Membership, User
-from leaderboard.competitions.models import Phase
+from leaderboard.competitions.models import Competition, Phase
 from leaderboard.submissions.models import State, Submission
 
 Viewer = User | AnonymousUser
@@ -37,7 +37,7 @@ class Access:
 def view_of(user: Viewer, submission: Submission) -> Access:
     """Return what `user` may read of `submission`."""
     own = isinstance(user, User) and _is_member(user, submission)
-    organizer = organizes(user, submission.phase)
+    organizer = organizes(user, submission.phase.competition)
     if own or organizer:
         return Access(own, organizer, row=True, script=True, findings=True, log=True, seed=True, receipt=True)
     if submission.state != State.RANKED:
@@ -53,16 +53,16 @@ def view_of(user: Viewer, submission: Submission) -> Access:
     )
 
 
-def organizes(user: Viewer, phase: Phase) -> bool:
-    """Return whether `user` is an organizer of the phase's competition; staff organize all."""
+def organizes(user: Viewer, competition: Competition) -> bool:
+    """Return whether `user` is an organizer of the competition; staff organize all."""
     if not user.is_authenticated or not user.is_active:
         return False
-    return user.is_staff or phase.competition.organizers.filter(pk=user.pk).exists()
+    return user.is_staff or competition.organizers.filter(pk=user.pk).exists()
 
 
 def sees_private(user: Viewer, phase: Phase) -> bool:
     """Return whether `user` may see what is known of the private shard: everybody once it is released."""
-    return phase.released_at is not None or organizes(user, phase)
+    return phase.released_at is not None or organizes(user, phase.competition)
 
 
 def _is_member(user: User, submission: Submission) -> bool:

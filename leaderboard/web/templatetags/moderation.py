@@ -9,6 +9,7 @@ from leaderboard.competitions.models import Competition
 from leaderboard.submissions import review
 from leaderboard.submissions.models import Submission
 from leaderboard.submissions.moderation import last_decision
+from leaderboard.submissions.visibility import organizes
 from leaderboard.web import desk
 
 register = template.Library()
@@ -17,11 +18,9 @@ register = template.Library()
 @register.inclusion_tag("web/moderation/link.html", takes_context=True)
 def queue_link(context: Context, competition: Competition) -> dict[str, Any]:
     """Draw the way to the queue, with how many wait, for who organizes the competition; nothing for others."""
-    user = context["request"].user
-    known = user.is_authenticated and user.is_active
-    organizes = known and (user.is_staff or competition.organizers.filter(pk=user.pk).exists())
-    count = review.waiting(competition).count() if organizes else 0
-    return {"competition": competition, "organizes": organizes, "count": count}
+    allowed = organizes(context["request"].user, competition)
+    count = review.waiting(competition).count() if allowed else 0
+    return {"competition": competition, "organizes": allowed, "count": count}
 
 
 @register.simple_tag

@@ -14,14 +14,13 @@ from leaderboard.core.errors import Refusal
 from leaderboard.submissions import review
 from leaderboard.submissions.models import State, Submission
 from leaderboard.submissions.moderation import VERBS, Action, moderate
+from leaderboard.submissions.visibility import organizes
 from leaderboard.web import desk
 from leaderboard.web.annotated import annotated
 from leaderboard.web.changes import changes
 from leaderboard.web.source import decode
 from leaderboard.web.views.shell import find_competition, reader, shell
 from leaderboard.web.wording import visible
-
-LINES = 6_000  # of a script on the review page; its own page has all
 
 
 @require_safe
@@ -79,9 +78,7 @@ def decide(request: HttpRequest, competition: str, pk: int) -> HttpResponse:
 def _organizer(request: HttpRequest, slug: str) -> tuple[Competition, User]:
     """Return the competition and its organizer who asks. Raises Http404 for everybody else."""
     contest, who = find_competition(slug), reader(request)
-    if who is None or not who.is_active:
-        raise Http404("not an organizer")
-    if not who.is_staff and not contest.organizers.filter(pk=who.pk).exists():
+    if who is None or not organizes(who, contest):
         raise Http404("not an organizer")
     return contest, who
 
@@ -103,7 +100,7 @@ def _context(request: HttpRequest, contest: Competition, submission: Submission)
     waiting = _waiting(contest)
     earlier, later = desk.neighbours(waiting, submission.pk)
     context = shell(request, contest, "queue", submission.phase.slug)
-    context |= annotated(submission, report.body if report else None, most=LINES)
+    context |= annotated(submission, report.body if report else None)
     new = desk.new_since(before, submission)
     return context | {
         "submission": submission,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from django.utils.safestring import SafeString
 
-from leaderboard.web.source import lines
+from leaderboard.web.source import fitting, lines
 
 AROUND = 3  # equal lines shown beside a change
 DEPTH = 12  # how often anchors are looked for between anchors
@@ -76,7 +76,8 @@ def changes(old: str, new: str) -> Changes:
         i, j = a + 1, b + 1
     if rows:
         rows += _folded(equal, first=False, last=True)
-    return Changes(rows[:ROWS], added, removed, max(len(rows) - ROWS, 0))
+    most = fitting((row.html for row in rows), ROWS)
+    return Changes(rows[:most], added, removed, len(rows) - most)
 
 
 def _folded(equal: list[Row], *, first: bool, last: bool) -> list[Row]:

@@ -1,10 +1,10 @@
 """Findings as the page shows them: what, why, what to do instead, and the lines they are about."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from leaderboard.web.source import Line, excerpt
+from leaderboard.web.source import MARKUP, Line, excerpt
 from leaderboard.web.wording import visible
 
 ORDER = ("reject", "review", "warn", "info")
@@ -28,8 +28,13 @@ class Shown:
 
 def shown(report: dict[str, Any], text: str | None) -> list[Shown]:
     """Return a report's findings, those that stop the script first; `text` None shows no line of the source."""
-    findings = [_shown(finding, text) for finding in report.get("findings", [])]
-    return sorted(findings, key=lambda each: (ORDER.index(each.severity) if each.severity in ORDER else 9, each.line))
+    findings = sorted((_shown(finding, text) for finding in report.get("findings", [])), key=_place)
+    left = MARKUP  # hundreds of findings may each show the same long lines
+    for at, finding in enumerate(findings):
+        left -= sum(len(line.html) for line in finding.lines)
+        if left < 0:
+            findings[at] = replace(finding, lines=[])
+    return findings
 
 
 def headline(report: dict[str, Any]) -> list[tuple[str, str]]:
@@ -43,6 +48,10 @@ def headline(report: dict[str, Any]) -> list[tuple[str, str]]:
     if n := count["warn"] + count["info"]:
         said.append(("soft", f"{n} to know"))
     return said or [("good", "✓ No finding")]
+
+
+def _place(finding: Shown) -> tuple[int, int]:
+    return ORDER.index(finding.severity) if finding.severity in ORDER else len(ORDER), finding.line
 
 
 def _shown(finding: dict[str, Any], text: str | None) -> Shown:

@@ -6,6 +6,7 @@ turn away, is shown uncoloured and cut.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -19,6 +20,7 @@ LONGEST_LINE = 2_000  # characters; beyond it a line is cut in the view, and the
 LARGEST_TEXT = 512 * 1024
 CONTEXT = 2  # lines shown above and below a finding
 EXCERPT = 14  # lines of one excerpt at most
+MARKUP = 2_000_000  # characters of HTML that one view shows at most; a line of odd ones has thirty for each
 _BLANK = mark_safe("")
 
 
@@ -56,6 +58,17 @@ def lines(text: str) -> tuple[SafeString, ...]:
             current = [_html(part, colour)]
     done.append(_joined(current))
     return tuple(done[:count])
+
+
+def fitting(shown: Iterable[str], most: int) -> int:
+    """Return how many lines of HTML, from the first on, one view may show: `most`, or fewer where they are long."""
+    count, left = 0, MARKUP
+    for html in shown:
+        left -= len(html)
+        if count == most or left < 0:
+            break
+        count += 1
+    return count
 
 
 def excerpt(text: str, first: int, last: int) -> list[Line]:

@@ -75,7 +75,7 @@ def moderate(
         submission.refresh_from_db(fields=["state", "ranked_at"])
         last = last_decision(submission)
         if submission.state not in VERBS[wanted].states or (seen is not None and last is not None and last.pk > seen):
-            raise _too_late(submission, wanted, last)
+            raise _too_late(submission, wanted, last, seen)
         if _carry_out(submission, decision):
             return submission
 
@@ -151,9 +151,9 @@ def _checked(reason: str, action: Action) -> str:
     return reason
 
 
-def _too_late(submission: Submission, action: Action, last: Event | None) -> Refusal:
+def _too_late(submission: Submission, action: Action, last: Event | None, seen: int | None) -> Refusal:
     state = State(submission.state).label.lower()
-    if last is None:
+    if last is None or not _was_first(last, action, seen):
         allowed = sorted(each.label.lower() for each in VERBS[action].states)
         sentence = f"This submission is {state}; {action} is for one that is {' or '.join(allowed)}."
         return Refusal("wrong_state", sentence, 409, state=submission.state)
@@ -161,3 +161,13 @@ def _too_late(submission: Submission, action: Action, last: Event | None) -> Ref
     past = VERBS[Action(last.data["action"])].past
     sentence = f"{who} has {past} it on {last.at:%Y-%m-%d at %H:%M} UTC; it is {state}, and nothing was changed now."
     return Refusal("decided", sentence, 409, state=submission.state)
+
+
+def _was_first(last: Event, action: Action, seen: int | None) -> bool:
+    """Return whether a decision took this one's place: it came after what its organizer had seen.
+
+    Where they did not say what they had seen, it did if both are for the same states.
+    """
+    if seen is not None:
+        return last.pk > seen
+    return bool(VERBS[Action(last.data["action"])].states & VERBS[action].states)

@@ -251,6 +251,16 @@ def test_a_decision_that_was_not_seen_goes_before_one_that_the_state_would_allow
     assert do(otto, submission, "disqualify", seen=seen).state == "disqualified"
 
 
+def test_where_nobody_was_first_the_state_is_what_stands_against_it(olga):
+    submission = in_review()
+    do(olga, submission, "accept", "")
+    known = submission.events.get(data__action="accept").pk
+    for action, more in (("reject", {"seen": known}), ("rerun", {}), ("reinstate", {"seen": known})):
+        no = refusal(olga, submission, action, **more)
+        assert (no.code, no.status) == ("wrong_state", 409)
+        assert no.message.startswith(f"This submission is accepted; {action} is for one that is ")
+
+
 def race(*decisions):
     """Carry out decisions at once, each in a thread with a connection of its own; return how each ended."""
     line = Barrier(len(decisions))

@@ -4,21 +4,20 @@ A claim takes the agent's key; all else takes the capability that the claim gave
 long as it shows life.
 """
 
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from django.http import HttpRequest, HttpResponse
 from ninja import Router
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from leaderboard.api.auth import AgentKey, CapabilityText
-from leaderboard.api.body import json_of, raw_of
+from leaderboard.api.body import json_of, raw_of, shaped
 from leaderboard.core.errors import Refusal
 from leaderboard.env import env
 from leaderboard.runs import leases, services
 from leaderboard.runs.models import Agent, Attempt
 from leaderboard.submissions.models import Submission
 
-Body = TypeVar("Body", bound=BaseModel)
 router = Router(tags=["agents"], auth=CapabilityText())
 
 
@@ -53,7 +52,7 @@ class Finish(_Body):
 def claim(request: HttpRequest, attempt_id: int) -> dict[str, Any]:
     """Lease an attempt."""
     agent: Agent = request.auth  # type: ignore[attr-defined]  # ninja puts it there
-    asked = _read(Claim, json_of(request))
+    asked = shaped(Claim, json_of(request))
     lease = leases.claim(
         agent=agent,
         attempt_id=attempt_id,
@@ -82,8 +81,8 @@ def script(request: HttpRequest, attempt_id: int) -> HttpResponse:
 def events(request: HttpRequest, attempt_id: int) -> dict[str, Any]:
     """Take in events, which is also the sign of life; answer whether the run is to be stopped."""
     attempt = _held(request, attempt_id)
-    told = _read(Events, json_of(request)).events
-    return {"cancel": services.report(attempt, [_read(services.HostEvent, event) for event in told])}
+    told = shaped(Events, json_of(request)).events
+    return {"cancel": services.report(attempt, [shaped(services.HostEvent, event) for event in told])}
 
 
 @router.put("attempts/{int:attempt_id}/log")
@@ -100,7 +99,7 @@ def log(request: HttpRequest, attempt_id: int, offset: int = 0) -> dict[str, int
 def finish(request: HttpRequest, attempt_id: int) -> dict[str, Any]:
     """Hand in the end of an attempt; the same end twice is one end."""
     attempt = _held(request, attempt_id)
-    end = _read(Finish, json_of(request))
+    end = shaped(Finish, json_of(request))
     if end.receipt is not None:
         services.finish(attempt, receipt=end.receipt, signature=end.signature)
     elif end.fault is not None:
@@ -113,12 +112,3 @@ def finish(request: HttpRequest, attempt_id: int) -> dict[str, Any]:
 def _held(request: HttpRequest, attempt_id: int) -> Attempt:
     capability: str = request.auth  # type: ignore[attr-defined]  # ninja puts it there
     return leases.holder(attempt_id, capability)
-
-
-def _read(kind: type[Body], data: dict[str, Any]) -> Body:
-    try:
-        return kind.model_validate(data)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the body"
-        raise Refusal("bad_request", f"{where}: {first['msg']}.") from error

@@ -1,13 +1,15 @@
-"""JSON bodies of hosts: capped in size and depth before a parser sees them, without NaN, always an object."""
+"""JSON bodies: capped in size and depth before a parser sees them, without NaN, always an object."""
 
 import json
 import re
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from django.http import HttpRequest
+from pydantic import BaseModel, ValidationError
 
 from leaderboard.core.errors import Refusal
 
+Shape = TypeVar("Shape", bound=BaseModel)
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 24
 # A string that never closes ends at the end: so nothing a host sends makes this look at a byte twice.
@@ -51,6 +53,16 @@ def parse(data: bytes) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise Refusal("bad_json", "The body is not a JSON object.")
     return value
+
+
+def shaped(kind: type[Shape], data: dict[str, Any]) -> Shape:
+    """Return an object in the shape that is asked for. Raises Refusal bad_request (400) for its first fault."""
+    try:
+        return kind.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the body"
+        raise Refusal("bad_request", f"{where}: {first['msg']}.") from error
 
 
 def _no_constant(name: str) -> NoReturn:

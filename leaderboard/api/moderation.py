@@ -4,11 +4,10 @@ from typing import Any
 
 from django.http import HttpRequest
 from ninja import Router
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from leaderboard.api.auth import person_of
-from leaderboard.api.body import json_of
-from leaderboard.core.errors import Refusal
+from leaderboard.api.body import json_of, shaped
 from leaderboard.standings.queries import submission_json
 from leaderboard.submissions.moderation import moderate
 from leaderboard.submissions.queries import visible
@@ -37,12 +36,7 @@ def decide(request: HttpRequest, number: int) -> dict[str, Any]:
     """
     organizer = person_of(request)
     submission, _ = visible(organizer, number)
-    try:
-        asked = Decision.model_validate(json_of(request))
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the body"
-        raise Refusal("bad_request", f"{where}: {first['msg']}.") from error
+    asked = shaped(Decision, json_of(request))
     done = moderate(
         organizer=organizer, submission=submission, action=asked.action, reason=asked.reason, seen=asked.seen
     )

@@ -50,7 +50,7 @@ class Waiting:
         self._lost = False
 
     def steadily(self, ask: Callable[[float], T]) -> T:
-        """Ask until an answer comes; 4 tries a minute are enough for a server that is down.
+        """Ask until an answer comes; 6 tries a minute are enough for a server that is down.
 
         `ask` is given the seconds that one question may take: a silent server must not stretch the wait.
         """

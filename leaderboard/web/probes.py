@@ -1,7 +1,8 @@
 """The probe table: what a scored model was asked again, and whether it answered as before.
 
 Its team sees kinds and counts, and how many positions differed only where the run failed of it: places, sizes, and a
-number of differences that a model can steer, would carry out what the sealed text holds. Organizers see everything.
+number of differences or a time that a model can steer, would carry out what the sealed text holds. Organizers see
+everything.
 """
 
 from dataclasses import dataclass
@@ -61,7 +62,7 @@ def shown(body: Body, *, failed: bool, organizer: bool) -> Probes | None:
         kinds=[
             _kind(table, name, counted=failed or organizer, organizer=organizer) for name in KINDS if table.table(name)
         ],
-        settings=_settings(table),
+        settings=_settings(table, organizer=organizer),
         mean_p=f"{mean:.2g}" if organizer and mean is not None else "",
         correction=f"{correction:.6f} ± {error:.6f}" if organizer and None not in (correction, error) else "",
         evidence=[_evidence(Body(row)) for row in table.items("evidence")[:100] if isinstance(row, dict)]
@@ -84,14 +85,14 @@ def _kind(table: Body, name: str, *, counted: bool, organizer: bool) -> Kind:
     )
 
 
-def _settings(table: Body) -> str:
+def _settings(table: Body, *, organizer: bool) -> str:
     drawn = (
         "drawn where the phase's baseline would have lost most against this model"
         if table.text("reference_sha256")
         else "drawn evenly, since the phase has no reference yet"
     )
     power, cost = table.number("power") or 1, table.number("cost")
-    price = f"; probing took {cost:.2f} of the scoring's own time" if cost is not None else ""
+    price = f"; probing took {cost:.2f} of the scoring's own time" if organizer and cost is not None else ""
     return f"Power {power:.0f}, positions {drawn}{price}."
 
 

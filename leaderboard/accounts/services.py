@@ -35,11 +35,6 @@ def revoke_token(*, user: User, token_id: int) -> None:
     ApiToken.objects.filter(user=user, pk=token_id).delete()
 
 
-def user_of_token(text: str) -> User:
-    """Return whose token this is. Raises as `token_of_text`."""
-    return token_of_text(text).user
-
-
 def token_of_text(text: str) -> ApiToken:
     """Return a token with its person. Raises Refusal `not_authenticated` or `token_expired`, both 401."""
     token = ApiToken.objects.select_related("user").filter(digest=digest(text)).first()

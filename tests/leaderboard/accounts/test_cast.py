@@ -2,7 +2,7 @@
 
 import pytest
 
-from leaderboard.accounts.services import team_of, user_of_token
+from leaderboard.accounts.services import team_of, token_of_text
 from tests.leaderboard.cast import later, make_competition, make_phase, make_team, make_user, token
 
 pytestmark = pytest.mark.django_db
@@ -22,4 +22,4 @@ def test_people_have_distinct_names_a_team_and_a_token():
     team = make_team(demo, ada, bob)
     assert ada.username != bob.username
     assert team_of(bob, demo) == team
-    assert user_of_token(token(ada)) == ada
+    assert token_of_text(token(ada)).user == ada

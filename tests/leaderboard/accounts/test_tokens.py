@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from leaderboard.accounts.models import ApiToken
-from leaderboard.accounts.services import issue_token, revoke_token, user_of_token
+from leaderboard.accounts.services import issue_token, revoke_token, token_of_text
 from leaderboard.core.errors import Refusal
 from leaderboard.core.secrets import digest
 from tests.leaderboard.cast import later, make_user
@@ -24,14 +24,14 @@ def test_only_the_hash_is_kept():
 
 def test_a_token_says_whose_it_is():
     ada, bob = make_user(), make_user()
-    assert user_of_token(issue_token(user=ada, name="a")[1]) == ada
-    assert user_of_token(issue_token(user=bob, name="a")[1]) == bob
+    assert token_of_text(issue_token(user=ada, name="a")[1]).user == ada
+    assert token_of_text(issue_token(user=bob, name="a")[1]).user == bob
 
 
 @pytest.mark.parametrize("text", ["", "hold_", "hold_nobody", "é", "x" * 10_000])
 def test_an_unknown_token_is_refused(text):
     with pytest.raises(Refusal) as refused:
-        user_of_token(text)
+        token_of_text(text)
     assert (refused.value.code, refused.value.status) == ("not_authenticated", 401)
 
 
@@ -40,7 +40,7 @@ def test_a_token_ends_on_its_day():
     assert timedelta(hours=23) < row.expires - timezone.now() <= timedelta(days=1)
     ApiToken.objects.update(expires=later(seconds=-1))
     with pytest.raises(Refusal) as refused:
-        user_of_token(text)
+        token_of_text(text)
     assert (refused.value.code, refused.value.status) == ("token_expired", 401)
     assert "expired on" in refused.value.message
 
@@ -51,18 +51,18 @@ def test_a_person_who_was_closed_out_has_no_tokens():
     ada.is_active = False
     ada.save()
     with pytest.raises(Refusal, match="not known"):
-        user_of_token(text)
+        token_of_text(text)
 
 
 def test_last_use_is_written_at_most_once_a_minute(django_assert_num_queries):
     row, text = issue_token(user=make_user(), name="laptop")
-    user_of_token(text)
+    token_of_text(text)
     row.refresh_from_db()
     first = row.last_used
     with django_assert_num_queries(1):
-        user_of_token(text)
+        token_of_text(text)
     ApiToken.objects.update(last_used=later(seconds=-61))
-    user_of_token(text)
+    token_of_text(text)
     row.refresh_from_db()
     assert first is not None
     assert row.last_used >= first
@@ -78,7 +78,7 @@ def test_only_ones_own_token_can_be_revoked():
     ada, bob = make_user(), make_user()
     row, text = issue_token(user=ada, name="laptop")
     revoke_token(user=bob, token_id=row.pk)
-    assert user_of_token(text) == ada
+    assert token_of_text(text).user == ada
     revoke_token(user=ada, token_id=row.pk)
     with pytest.raises(Refusal):
-        user_of_token(text)
+        token_of_text(text)

@@ -3,7 +3,7 @@
 import pytest
 
 from leaderboard.accounts.models import ApiToken, Team
-from leaderboard.accounts.services import user_of_token
+from leaderboard.accounts.services import token_of_text
 from tests.leaderboard.cast import PASSWORD, make_competition, make_team, make_user, token
 from tests.leaderboard.web.pages import browser, outline, text
 
@@ -15,7 +15,7 @@ def test_a_token_is_shown_once_in_an_answer_that_nothing_keeps():
     client = browser(ada)
     response = client.post("/tokens/", {"name": "laptop", "days": "30"})
     secret = next(word for word in text(response).split() if word.startswith("hold_"))
-    assert user_of_token(secret) == ada
+    assert token_of_text(secret).user == ada
     assert "no-store" in response["Cache-Control"]
     assert secret not in client.get("/tokens/").content.decode()
     assert "laptop" in text(client.get("/tokens/"))

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import Any
 
 from leaderboard.competitions.models import Phase
@@ -88,17 +88,16 @@ class Figures:
 
 
 def figures(*, mean: float, sd: float | None, n: int, pool: Pool, step: float) -> Figures:
-    """Return mean and interval of n scores in steps of `step`, the interval rounded outward."""
+    """Return mean and interval of n scores in steps of `step`, the interval's ends rounded outward."""
     interval = interval_of(n=n, sd=sd, pool=pool)
-    bpb = rounded(mean, step)
-    half = rounded(interval.half, step, up=True) if interval and math.isfinite(interval.half) else None
+    half = interval.half if interval and math.isfinite(interval.half) else None
     return Figures(
-        bpb=bpb,
-        ci_low=None if half is None else rounded(bpb - half, step),
-        ci_high=None if half is None else rounded(bpb + half, step),
+        bpb=rounded(mean, step),
+        ci_low=None if half is None else rounded(mean - half, step, ROUND_FLOOR),
+        ci_high=None if half is None else rounded(mean + half, step, ROUND_CEILING),
         ci_pooled=bool(interval and interval.pooled),
         ci_df=interval.df if interval else None,
-        sd=None if sd is None else rounded(sd, step, up=True),
+        sd=None if sd is None else rounded(sd, step, ROUND_CEILING),
     )
 
 
@@ -136,8 +135,8 @@ def digits_of(step: float) -> int:
     return max(-exponent, 0) if isinstance(exponent, int) else 0
 
 
-def rounded(value: float, step: float, *, up: bool = False) -> float:
-    """Return `value` as a multiple of `step`, the nearest one or the next above."""
+def rounded(value: float, step: float, how: str = ROUND_HALF_EVEN) -> float:
+    """Return `value` as a multiple of `step`: the nearest one, or by another of decimal's ways to round."""
     unit = Decimal(repr(step))
-    whole = (Decimal(repr(value)) / unit).to_integral_value(ROUND_CEILING if up else ROUND_HALF_EVEN)
+    whole = (Decimal(repr(value)) / unit).to_integral_value(how)
     return float(whole * unit)

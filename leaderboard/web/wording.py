@@ -102,10 +102,11 @@ def bpb(value: float | None, step: float) -> str:
 
 
 def half_width(low: float | None, high: float | None, step: float) -> str:
-    """Return the half width of an interval, with the digits of the scores it belongs to."""
+    """Return the half width of an interval, with the digits of the scores it belongs to, never less than it is."""
     if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
         return ""
-    return f"{(high - low) / 2:.{digits_of(step)}f}"
+    steps = round((high - low) / step)
+    return f"{(steps + 1) // 2 * step:.{digits_of(step)}f}"
 
 
 def moment(value: datetime | str | None) -> datetime | None:

@@ -100,6 +100,16 @@ def test_several_runs_have_their_own_interval_rounded_outward():
     assert row.ci_high - row.bpb >= half > row.ci_high - row.bpb - 0.001
 
 
+@pytest.mark.parametrize("mean", [2.00049, 2.00051, 2.0007, 2.0])
+def test_the_ends_of_an_interval_are_never_inside_of_it_however_the_mean_is_rounded(mean):
+    phase = make_competition(runs=3).phases.get()
+    ranked(phase, make_user(), mean - 0.002, mean, mean + 0.002)
+    row = board(phase).rows[0]
+    half = t.ppf(0.975, 2) * 0.002 / 3**0.5
+    assert row.ci_low <= mean - half < row.ci_low + 0.001
+    assert row.ci_high >= mean + half > row.ci_high - 0.001
+
+
 def test_one_run_borrows_the_phases_pooled_spread_with_its_degrees_of_freedom():
     phase = make_competition(runs=3).phases.get()
     ada, bob, cleo = people(3)

@@ -31,6 +31,7 @@ def test_bits_per_byte_have_the_digits_of_the_phases_step():
     assert wording.bpb(2.0, 0.001) == "2.000"
     assert wording.bpb(0.93284, 0.0005) == "0.9330"
     assert wording.half_width(0.9324, 0.9332, 0.0004) == "0.0004"
+    assert wording.half_width(2.001, 2.004, 0.001) == "0.002"
 
 
 def test_every_state_has_a_glyph_and_a_word():

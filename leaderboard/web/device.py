@@ -52,7 +52,8 @@ def draw(attempt: Attempt, series: Iterable[Sample]) -> Device | None:
     limits = attempt.job.get("limits", {})
     threads, memory = limits.get("threads") or 1, limits.get("memory_bytes")
     shares = [(None, 0.0), *_shares(found, threads)]
-    name, cpus = f"d{attempt.pk}", f"of {threads} leased CPU{'s' if threads > 1 else ''}"
+    # Not named by the attempt's id, which counts hidden attempts too.
+    name, cpus = f"d{attempt.run.index}-{attempt.number}", f"of {threads} leased CPU{'s' if threads > 1 else ''}"
     drawn = [
         line(f"{name}-cpu", f"CPU use, share {cpus}", [(at, s) for at, s in shares if at is not None], percent),
         line(f"{name}-memory", "Memory", [(s[0], s[2]) for s in found], size, limit=memory, limit_word="cap"),

@@ -42,7 +42,8 @@ def glance(submission: Submission, access: Access) -> Glance:
     newest = submission.events.order_by("-pk").values_list("pk", flat=True).first()
     runs = Run.objects.filter(submission=submission)
     figures = list(runs.values_list("state", "step", "charged_seconds", "startup_seconds"))
-    attempts = list(attempts_shown(submission, access).values_list("pk", "state"))
+    # Never by their ids, not even hashed: those count hidden attempts too.
+    attempts = list(attempts_shown(submission, access).values_list("run__index", "kind", "shard", "number", "state"))
     has_log = bool(attempts) and logview.has_log(submission)
     places = quota.standing(submission.team, submission.phase).to_json() if access.inside else None
     seen = [submission.state, newest, figures, attempts, has_log, places, every(submission)]

@@ -55,6 +55,11 @@ def parse(text: str, grammar: "Launch") -> LaunchSpec:
     return {"launcher": launcher, "processes": processes, "env": env, "args": args}
 
 
+def default_launch(grammar: "Launch") -> str:
+    """Return the spelling of the command that starts a script when its team names none."""
+    return spell(parse(grammar.default, grammar))
+
+
 def spell(spec: LaunchSpec) -> str:
     """Return the one spelling of a launch: commands that start the same processes are the same text."""
     env = [f"{name}={value}" for name, value in sorted(spec["env"].items())]

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from django.utils.crypto import salted_hmac
+
+from leaderboard.competitions.launch import default_launch
 from leaderboard.competitions.models import Phase
 from leaderboard.competitions.spec import PhaseSpec
 from leaderboard.runs.models import Attempt, Reference
@@ -25,7 +28,7 @@ def job_for(attempt: Attempt) -> dict[str, Any]:
             "schema": 1,
             "kind": attempt.kind,
             "run_id": f"r{run.pk:06d}",
-            "attempt_id": f"a{attempt.pk:06d}",
+            "attempt_id": name_of(attempt),
             "script_sha256": submission.script_sha256,
             "seed": run.seed,
             "launch": submission.launch_spec,
@@ -42,6 +45,15 @@ def job_for(attempt: Attempt) -> dict[str, Any]:
     return job.model_dump(mode="json", by_alias=True)
 
 
+def name_of(attempt: Attempt) -> str:
+    """Return what jobs and receipts call an attempt.
+
+    Not by its number: a team that reads two receipts of its own would know how many attempts were begun between them,
+    hidden ones too.
+    """
+    return "a" + salted_hmac("holdout.attempt", str(attempt.pk), algorithm="sha256").hexdigest()[:16]
+
+
 def longest_seconds(attempt: Attempt) -> float:
     """Return after how many seconds an attempt is overdue, however lively its host: a bound far above honest ends."""
     budget = attempt.run.submission.phase.rules.budget
@@ -54,12 +66,13 @@ def longest_seconds(attempt: Attempt) -> float:
 def probes_of(attempt: Attempt) -> dict[str, Any]:
     """Return how a scoring attempt is probed: how often, and by the losses of which reference.
 
-    The phase's own baseline makes the reference of a shard that has none yet.
+    The phase's own baseline, started as the phase starts scripts, makes the reference of a shard that has none yet.
     """
     submission = attempt.run.submission
     asked = submission.phase.rules.probes
     reference = Reference.objects.filter(phase=submission.phase_id, shard=attempt.shard).first()
-    baseline = asked.baseline_sha256 and submission.script_sha256 == asked.baseline_sha256
+    own = (asked.baseline_sha256, default_launch(submission.phase.rules.launch))
+    baseline = (submission.script_sha256, submission.launch) == own
     return {
         "strict_per_row": asked.strict_per_row,
         "repeats": asked.repeats,

@@ -27,6 +27,7 @@ from leaderboard.runs.models import Agent, Attempt, Round
 from leaderboard.submissions import transitions as of_submission
 from leaderboard.submissions.models import State
 from scoring.job import LEVELS
+from scoring.outcomes import OK
 
 log = logging.getLogger(__name__)
 AT_WORK = frozenset({State.QUEUED, State.RUNNING, State.SCORING})
@@ -55,6 +56,9 @@ def claim(*, agent: Agent, attempt_id: int, public_key: str, host: dict[str, Any
         raise _no(f"This phase needs isolation {rules.isolation}, and this host offers {isolation[:20]!r}.")
     if not wanted(attempt):
         raise _no("The submission is not waiting for a host.")
+    home = keeper(attempt)
+    if home is not None and home != agent:
+        raise _no("The checkpoint lies on the host that trained it, and only that one can score it.")
     try:
         job = job_for(attempt)
     except ValidationError as error:
@@ -87,6 +91,18 @@ def wanted(attempt: Attempt) -> bool:
         phase = submission.phase
         return submission.state == State.RANKED and phase.released_at is None and phase.state() == "closed"
     return State(submission.state) in AT_WORK
+
+
+def keeper(attempt: Attempt) -> Agent | None:
+    """Return the agent on whose host the checkpoint to be scored lies, with the references; None where that is moot.
+
+    An agent that was revoked will not come: then any other may say that it has no checkpoint, and the run ends as ours.
+    """
+    if attempt.kind != Attempt.Kind.SCORE:
+        return None
+    sealed = Attempt.objects.filter(run=attempt.run_id, kind=Attempt.Kind.TRAIN, state=Attempt.State.FINISHED)
+    newest = sealed.filter(cause=OK).select_related("agent").order_by("-number").first()
+    return newest.agent if newest and newest.agent and not newest.agent.revoked else None
 
 
 def holder(attempt_id: int, capability: str) -> Attempt:

@@ -1,17 +1,20 @@
 """Leases and capabilities: one attempt, one host, while it shows life; the late, the strange and the second: no."""
 
+import re
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import pytest
 from django.db import connection
 
 from leaderboard.pipeline.reaper import reap
+from leaderboard.runs.jobs import job_for, name_of
 from leaderboard.runs.models import Agent, Attempt, Run
 from leaderboard.submissions.services import withdraw
 from scoring import receipt as receipts
 from scoring.job import Job
 from tests.leaderboard.cast import SCRIPT, later, make_competition, make_user
-from tests.leaderboard.host import Host, queue, send, take
+from tests.leaderboard.host import Host, drive, queue, send, take
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -180,3 +183,51 @@ def test_a_withdrawn_submission_tells_its_host_to_stop(host):
     waiting = queue(send(ada, submission.phase.competition, "# another"))
     withdraw(user=ada, submission=waiting)
     assert no(host.claim(attempt_of(waiting).pk), "not_claimable", 409)
+
+
+def test_what_an_attempt_is_called_counts_nothing(settings):
+    submissions = [queue(send(make_user(), make_competition())) for _ in range(3)]
+    first, second, third = Attempt.objects.filter(run__submission__in=submissions).order_by("pk")
+    names = [name_of(attempt) for attempt in (first, second, third)]
+    assert all(re.fullmatch(r"a[0-9a-f]{16}", name) for name in names)
+    assert job_for(first)["attempt_id"] == names[0]
+    steps = {int(later[1:], 16) - int(earlier[1:], 16) for earlier, later in pairwise(names)}
+    assert len(steps) == 2
+    settings.SECRET_KEY = "another"
+    assert name_of(first) != names[0]
+
+
+def test_a_checkpoint_is_scored_by_the_agent_that_sealed_it_and_the_reaper_offers_it_until_that_one_comes(host):
+    other = Host.register("other")
+    submission = queue(send(make_user(), make_competition()))
+    host.claim_next().finish()
+    drive()
+    scoring = submission.runs.get().attempts.get(kind="score")
+    assert list(take("hw.cpu")) == [("agent.execute", [scoring.pk])]
+    answer = other.claim(scoring.pk)
+    assert no(answer, "not_claimable", 409)
+    assert "lies on the host that trained it" in answer.json()["message"]
+    Attempt.objects.filter(pk=scoring.pk).update(created=later(minutes=-1), sent_at=later(minutes=-1))
+    reap()
+    assert host.claim_next().attempt == scoring.pk
+
+
+def test_of_an_agent_that_was_revoked_nobody_waits_to_come(host):
+    submission = queue(send(make_user(), make_competition()))
+    host.claim_next().finish()
+    drive()
+    Agent.objects.update(revoked=True)
+    scoring = submission.runs.get().attempts.get(kind="score")
+    assert Host.register("other").claim(scoring.pk).status_code == 200
+
+
+def test_a_run_that_was_trained_again_is_scored_where_its_newest_checkpoint_lies(host):
+    submission = queue(send(make_user(), make_competition()))
+    host.claim_next().fault()
+    drive()
+    other = Host.register("other")
+    other.claim_next().finish()
+    drive()
+    scoring = submission.runs.get().attempts.get(kind="score")
+    assert host.claim(scoring.pk).status_code == 409
+    assert other.claim(scoring.pk).status_code == 200

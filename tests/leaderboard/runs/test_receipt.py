@@ -22,7 +22,7 @@ def training():
 def scoring(training):
     training.finish()
     drive()
-    host = Host.register("scorer")
+    host = Host.register()
     return host.claim_next()
 
 

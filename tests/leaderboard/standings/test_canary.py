@@ -14,7 +14,7 @@ from leaderboard.accounts.models import User
 from leaderboard.ledger.models import Entry
 from leaderboard.pipeline import private
 from leaderboard.pipeline.reaper import reap
-from leaderboard.runs.models import Attempt, Receipt, Score
+from leaderboard.runs.models import Agent, Attempt, Receipt, Score
 from leaderboard.standings.queries import board
 from tests.leaderboard.cast import make_competition, make_user
 from tests.leaderboard.hidden import an_hour_passes, asked, close, rank
@@ -39,11 +39,12 @@ def scene():
     own = rank(host, demo, 2.0, user=make_user("ada"))
     rank(host, demo, 2.5, user=make_user("bob"))
     make_competition("another").organizers.add(make_user("olga"))
-    return close(own.phase), own, Host.register(WORD)
+    return close(own.phase), own, host
 
 
 def score_unseen(phase, host):
     """Score everything hidden, with a canary wherever a host can say something; one team's model fails."""
+    Agent.objects.update(name=WORD)
     private.look_at(phase)
     works = asked(host)
     assert len(works) == 3

@@ -11,9 +11,10 @@ A later change of who stands where is met by the next round.
 from collections import defaultdict
 from datetime import datetime, timedelta
 
-from django.db.models import Max
+from django.db.models import Exists, Max, OuterRef
 from django.utils import timezone
 
+from leaderboard.competitions.launch import default_launch
 from leaderboard.competitions.models import Phase
 from leaderboard.pipeline import steps
 from leaderboard.pipeline.endings import ending_of
@@ -61,7 +62,8 @@ def first_of_all(phase: Phase) -> Wanted:
     baseline = phase.rules.probes.baseline_sha256
     if not baseline or Reference.objects.filter(phase=phase, shard=PRIVATE).exists():
         return set()
-    first = ranked(phase).filter(script_sha256=baseline).order_by("pk").values("pk")[:1]
+    own = {"script_sha256": baseline, "launch": default_launch(phase.rules.launch)}
+    first = ranked(phase).filter(**own).order_by("pk").values("pk")[:1]
     run = Run.objects.filter(submission__in=first).order_by("index").first()
     if run is None or HiddenResult.objects.filter(run=run, shard=PRIVATE).exists():
         return set()
@@ -81,9 +83,15 @@ def everything(phase: Phase) -> Wanted:
 
 
 def settle_ended(phase: Phase) -> None:
-    """Take what ended attempts brought and no message told of."""
+    """Take what ended attempts brought and no message told of: the newest ones of runs without a result.
+
+    Their receipts stay in the database unless one has a score to be read.
+    """
+    same = {"run": OuterRef("run"), "shard": OuterRef("shard")}
+    later = Attempt.objects.filter(**same, hidden=True, kind=OuterRef("kind"), number__gt=OuterRef("number"))
     ended = Attempt.objects.filter(run__submission__phase=phase, hidden=True, state=Attempt.State.FINISHED)
-    for attempt in ended.filter(hidden_result=None).select_related("run__submission__phase", "receipt"):
+    unsettled = ended.exclude(Exists(HiddenResult.objects.filter(**same))).exclude(Exists(later))
+    for attempt in unsettled.select_related("run__submission__phase").defer("run__submission__script", "job"):
         settle(attempt)
 
 
@@ -102,7 +110,11 @@ def settle(attempt: Attempt) -> None:
 
 
 def commit(phase: Phase, now: datetime) -> None:
-    """Commit to the private scores in one batch, at a full hour: when it was made says nothing of any one model."""
+    """Commit to the private scores in one batch, at the first full hour after the last of them came in.
+
+    So the time of the entry, which everybody can read, tells in which hour that was, and with it that something took
+    long or had to be tried again; of which model, and how it scored, it tells nothing.
+    """
     open_ones = HiddenResult.objects.filter(run__submission__phase=phase, shard=PRIVATE, entry=None)
     last = open_ones.aggregate(last=Max("at"))["last"]
     if last is not None and last.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1) <= now:

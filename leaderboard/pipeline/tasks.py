@@ -128,7 +128,6 @@ def collect(attempt: Attempt) -> None:
 def score(attempt: Attempt) -> None:
     """Write the one Score of a run and shard."""
     of_run.record_score(attempt.run, attempt, score_fields(attempt.receipt.body))
-    keep_reference(attempt)
     publish(attempt.run.submission_id)
 
 
@@ -149,7 +148,10 @@ def publish(submission_id: int) -> None:
     steps.begin_scoring(submission)
     mean = math.fsum(values) / len(values)
     sd = statistics.stdev(values) if len(values) > 1 else None
-    transitions.rank(submission, mean=mean, sd=sd, n=len(values))
+    with transaction.atomic():
+        if transitions.rank(submission, mean=mean, sd=sd, n=len(values)):
+            for each in found.select_related("attempt__receipt", "attempt__run__submission__phase"):
+                keep_reference(each.attempt)  # only now: all its runs were probed and found clean
 
 
 @task("pipeline.rerun")

@@ -6,8 +6,10 @@ Nothing here moves a run or a submission, and nothing is written where a competi
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db import transaction
 from django.utils import timezone
 
+from leaderboard.competitions.models import Phase
 from leaderboard.runs.models import Attempt, HiddenResult, Run, Score
 from leaderboard.runs.transitions import LIVING_ATTEMPT, locked, open_attempt
 
@@ -27,7 +29,19 @@ def open_next(run: Run, shard: str, now: datetime) -> Attempt | None:
 
 
 def record(attempt: Attempt, *, code: str, score: dict[str, Any] | None) -> bool:
-    """Keep what a hidden attempt came to, once per run and shard; with `score` (fields of Score) its numbers."""
+    """Keep what a hidden attempt came to, once per run and shard; with `score` (fields of Score) its numbers.
+
+    It moves a private standing and writes nothing on the ledger, so it takes the phase's row: what a release shows
+    while it holds that row stays as shown.
+    """
+    with transaction.atomic():
+        phase = Phase.objects.select_for_update(no_key=True).get(pk=attempt.run.submission.phase_id)
+        if phase.released_at:
+            return False  # nobody waits for it any more, and what was released stays
+        return _record(attempt, code, score)
+
+
+def _record(attempt: Attempt, code: str, score: dict[str, Any] | None) -> bool:
     with locked(attempt.run.submission_id):
         known = {"attempt": attempt, "code": code}
         _, fresh = HiddenResult.objects.get_or_create(run=attempt.run, shard=attempt.shard, defaults=known)

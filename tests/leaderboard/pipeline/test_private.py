@@ -2,6 +2,7 @@
 
 import pytest
 
+from leaderboard.competitions.models import Phase
 from leaderboard.ledger.models import Entry
 from leaderboard.pipeline import private
 from leaderboard.pipeline.reaper import reap
@@ -237,3 +238,46 @@ def test_the_baseline_goes_first_and_makes_the_private_shards_reference(host):
     works = asked(host)
     assert {work.job["probes"]["reference_sha256"] for work in works} == {REFERENCE}
     assert other.script_sha256 in {work.job["script_sha256"] for work in works}
+
+
+def test_the_private_shards_reference_is_the_baselines_under_the_phases_own_launch(host):
+    from hashlib import sha256
+
+    baseline = SCRIPT + "# the phase's own\n"
+    demo = make_competition(advance=0, probes={"baseline_sha256": sha256(baseline.encode()).hexdigest()})
+    odd = queue(send(make_user(), demo, baseline, launch="torchrun --nproc_per_node=2 train.py"))
+    host.run()
+    own = rank(host, demo, 2.5, script=baseline)
+    phase = close(own.phase)
+    private.look_at(phase)
+    (work,) = asked(host)
+    assert Attempt.objects.get(pk=work.attempt).run.submission_id == own.pk != odd.pk
+    assert work.job["probes"]["make_reference"]
+
+
+def test_a_round_reads_no_receipt_of_what_is_settled_or_was_followed(host, django_assert_num_queries):
+    demo = make_competition(advance=0)
+    bad, good = rank(host, demo, 2.0), rank(host, demo, 2.5)
+    phase = close(good.phase)
+    for _ in range(2):
+        private.look_at(phase)
+        for work in asked(host):
+            mine = Attempt.objects.get(pk=work.attempt).run.submission_id == bad.pk
+            work.finish("host_fault" if mine else "ok")
+        drive()
+    assert hidden().filter(state="finished").count() == 3
+    with django_assert_num_queries(1) as asked_for:
+        private.settle_ended(phase)
+    assert "receipt" not in str(asked_for.captured_queries)
+
+
+def test_a_result_that_comes_after_the_release_moves_nothing(host):
+    submission = rank(host, make_competition(advance=0), 2.0)
+    phase = close(submission.phase)
+    private.look_at(phase)
+    (work,) = asked(host)
+    Phase.objects.filter(pk=phase.pk).update(released_at=later())
+    work.finish(bpb=1.5)
+    drive()
+    assert not HiddenResult.objects.exists()
+    assert not Score.objects.filter(shard="private").exists()

@@ -186,6 +186,33 @@ def test_the_baseline_makes_the_reference_by_which_later_probes_are_drawn(measur
     assert board(other.phase).rows[0].probes_drawn == "by reference"
 
 
+@pytest.mark.parametrize(
+    "launch", ["torchrun --nproc_per_node=2 train.py", "TOKENIZERS_PARALLELISM=true python train.py"]
+)
+def test_the_baseline_under_another_launch_makes_no_reference(measured, launch):
+    queue(send(make_user(), measured, BASELINE, launch=launch))
+    host = Host.register()
+    host.claim_next().finish()
+    drive()
+    assert not host.claim_next().job["probes"]["make_reference"]
+
+
+def test_a_reference_is_kept_once_all_runs_of_its_baseline_have_ranked():
+    own = {"baseline_sha256": sha256(BASELINE.encode()).hexdigest()}
+    queue(send(make_user(), make_competition(probes=own, runs=2), BASELINE))
+    host = Host.register()
+    for work in [host.claim_next(), host.claim_next()]:
+        work.finish()
+    drive()
+    first, second = host.claim_next(), host.claim_next()
+    first.finish()
+    drive()
+    assert not Reference.objects.exists()
+    second.finish("breach")
+    drive()
+    assert not Reference.objects.exists()
+
+
 def test_another_script_makes_no_reference(measured):
     _, _, work = scoring(SCRIPT, measured)
     assert not work.job["probes"]["make_reference"]

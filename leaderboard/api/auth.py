@@ -10,6 +10,7 @@ from leaderboard.accounts.services import token_of_text
 from leaderboard.core.errors import Refusal
 from leaderboard.runs import agents
 from leaderboard.runs.models import Agent
+from leaderboard.submissions.services import count_upload
 from leaderboard.submissions.visibility import Viewer
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -51,6 +52,19 @@ class Caller(AuthBase):
             raise Refusal(
                 "scope", f"This token is for `{held}` only, and this needs `{needed}`; make another on the site.", 403
             )
+
+
+class Sender(Caller):
+    """A person who sends a script in; it counts for them before it is read. Raises Refusal too_many (429)."""
+
+    def __init__(self) -> None:
+        super().__init__(scope=Scope.SUBMIT)
+
+    def __call__(self, request: HttpRequest) -> Viewer:
+        found = super().__call__(request)
+        if isinstance(found, User):
+            count_upload(found)
+        return found
 
 
 class AgentKey(AuthBase):

@@ -40,7 +40,10 @@ def answer(request: HttpRequest, code: str, message: str, status: int, **data: A
 
 @api.exception_handler(Refusal)
 def _refused(request: HttpRequest, refusal: Refusal) -> HttpResponse:
-    return answer(request, refusal.code, refusal.message, refusal.status, **refusal.data)
+    response = answer(request, refusal.code, refusal.message, refusal.status, **refusal.data)
+    if "retry_after" in refusal.data:
+        response["Retry-After"] = str(refusal.data["retry_after"])
+    return response
 
 
 @api.exception_handler(AuthenticationError)

@@ -9,7 +9,7 @@ from ninja import File, Form, Header, Query, Router, Status, UploadedFile
 from leaderboard.accounts.models import Scope
 from leaderboard.accounts.once import once
 from leaderboard.api import mine, shapes
-from leaderboard.api.auth import Caller, caller_of, person_of
+from leaderboard.api.auth import Caller, Sender, caller_of, person_of
 from leaderboard.core.errors import Refusal
 from leaderboard.runs.queries import log_json, receipts_json
 from leaderboard.standings.queries import submission_json
@@ -38,7 +38,7 @@ def own(
 
 @router.post(
     "",
-    auth=Caller(scope=Scope.SUBMIT),
+    auth=Sender(),
     response={**shapes.answers(Whole, 400, 401, 403, 404, 409, 413, 429, ok=201), 200: Whole},
 )
 def create(

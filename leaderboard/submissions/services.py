@@ -6,6 +6,7 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
+from leaderboard.accounts import allowance
 from leaderboard.accounts.models import Team, User
 from leaderboard.accounts.services import ensure_team
 from leaderboard.competitions.launch import parse, spell
@@ -21,7 +22,17 @@ from leaderboard.submissions.states import EDGES, MAY_BE_SENT_AGAIN, waiting
 from leaderboard.submissions.visibility import view_of
 
 NOTE_CHARACTERS = 200
+UPLOADS = 60  # of one person within ten minutes
 READ_AT_MOST = 20 * 1024 * 1024  # bytes of an upload that are taken into memory; every phase's limit lies far below
+
+
+def count_upload(user: User) -> None:
+    """Count an upload for who sends it, also one that is refused. Raises Refusal too_many (429).
+
+    Called before an upload is read: withdrawn ones give their place in the quota back, but each is stored, audited and
+    written into the ledger.
+    """
+    allowance.spend("upload", {f"user:{user.pk}": UPLOADS})
 
 
 def receive(

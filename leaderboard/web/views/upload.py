@@ -19,7 +19,7 @@ from leaderboard.web.views.shell import find_competition, reader, shell
 def upload(request: HttpRequest, competition: str, phase: str) -> HttpResponse:
     """Show the form, or take what it sent; a refusal shows its sentence and everything that was typed."""
     context = shell(request, find_competition(competition), "submit", phase)
-    found, who, status = context["phase"], reader(request), 200
+    found, who, status, wait = context["phase"], reader(request), 200, None
     if request.method == "POST":
         form = UploadForm(request.POST, request.FILES)
         form.is_valid()
@@ -29,13 +29,16 @@ def upload(request: HttpRequest, competition: str, phase: str) -> HttpResponse:
                 return redirect("web:submission", pk=_receive(who, found, form, sent).pk)
         except Refusal as refusal:
             form.refuse(refusal, sent, found.rules.limits.script_bytes)
-            status = refusal.status
+            status, wait = refusal.status, refusal.data.get("retry_after")
     elif who is None:
         return redirect_to_login(request.get_full_path())
     else:
         form = UploadForm(initial={"launch": found.rules.launch.default})
     standing = quota.standing(context["team"], found)
-    return render(request, "web/upload.html", context | {"form": form, "quota": standing}, status=status)
+    page = render(request, "web/upload.html", context | {"form": form, "quota": standing}, status=status)
+    if wait is not None:
+        page["Retry-After"] = str(wait)
+    return page
 
 
 def _receive(who: User | None, phase: Phase, form: UploadForm, sent: bytes | None) -> Submission:
@@ -43,6 +46,7 @@ def _receive(who: User | None, phase: Phase, form: UploadForm, sent: bytes | Non
         raise Refusal("not_authenticated", "You are logged out. Log in on another tab, then send this again.", 401)
     if sent is None:
         raise Refusal("empty", "Choose a file or paste the script.")
+    services.count_upload(who)
     return services.receive(
         user=who,
         competition_slug=phase.competition.slug,

@@ -9,10 +9,17 @@ import time
 
 from leaderboard.cli.answers import Submission, need
 from leaderboard.cli.api import Api
-from leaderboard.cli.errors import WaitedOut
+from leaderboard.cli.errors import Exit, WaitedOut
 from leaderboard.cli.outcome import Outcome, outcome_of
 from leaderboard.cli.show import Show
 from leaderboard.cli.waiting import FASTEST, GROWTH, SLOWEST, Clock, Waiting
+
+
+def follow(api: Api, show: Show, number: int, *, timeout: float | None) -> Exit:
+    """Follow a submission, show its outcome and return what stands for it. Raises as `Follower.run`."""
+    outcome = Follower(api, show, number, timeout=timeout).run()
+    show.outcome(outcome)
+    return outcome.exit
 
 
 class Follower:

@@ -12,12 +12,13 @@ from leaderboard.cli.answers import number as number_of
 from leaderboard.cli.api import Api
 from leaderboard.cli.board import board_lines
 from leaderboard.cli.errors import Exit
-from leaderboard.cli.follow import Follower
+from leaderboard.cli.follow import Follower, follow
 from leaderboard.cli.outcome import outcome_of
 from leaderboard.cli.probes import probe_lines
-from leaderboard.cli.send import choose_phase, interrupted
+from leaderboard.cli.send import choose_phase
 from leaderboard.cli.settings import Settings, resolve
 from leaderboard.cli.table import width_of_stdout
+from leaderboard.cli.watch import watching
 from leaderboard.cli.words import private_text, progress, state_word
 
 
@@ -33,32 +34,27 @@ def status(
 ) -> Exit:
     """Show a submission, or with `wait` follow it. The exit code is its outcome's, 0 while it has none."""
     show = shows.choose(as_json=as_json, file=f"submission {number}")
-    with Api(_with_token(flags, environ)) as api:
-        try:
+    with Api(_with_token(flags, environ)) as api, watching(show, number):
+        submission = api.submission(number)
+        outcome = outcome_of(submission, api.page(submission.url))
+        if outcome is None and wait:
+            outcome = Follower(api, show, number, timeout=timeout).run()
             submission = api.submission(number)
-            outcome = outcome_of(submission, api.page(submission.url))
-            if outcome is None and wait:
-                outcome = Follower(api, show, number, timeout=timeout).run()
-                submission = api.submission(number)
-            elif submission.report and not as_json:
-                show.report(submission, submission.report)
-            if outcome:
-                more = {"probes": submission.probes, **({"private": submission.private} if private else {})}
-                if not as_json:
-                    _tell_more(submission, private=private)
-                show.outcome(replace(outcome, event={**outcome.event, **more}))
-                return outcome.exit
-            if as_json:
-                show.received(submission, api.base)
-            else:
-                reached = progress(submission)
-                shows.say(f"Submission {number} is {state_word(submission.state)}{f', {reached}' if reached else ''}.")
-                shows.say(f"`submit attach {number}` follows it.")
-            return Exit.OK
-        except KeyboardInterrupt as error:
-            raise interrupted(number) from error
-        finally:
-            show.close()
+        elif submission.report and not as_json:
+            show.report(submission, submission.report)
+        if outcome:
+            more = {"probes": submission.probes, **({"private": submission.private} if private else {})}
+            if not as_json:
+                _tell_more(submission, private=private)
+            show.outcome(replace(outcome, event={**outcome.event, **more}))
+            return outcome.exit
+        if as_json:
+            show.received(submission, api.base)
+        else:
+            reached = progress(submission)
+            shows.say(f"Submission {number} is {state_word(submission.state)}{f', {reached}' if reached else ''}.")
+            shows.say(f"`submit attach {number}` follows it.")
+        return Exit.OK
 
 
 def attach(
@@ -71,15 +67,8 @@ def attach(
 ) -> Exit:
     """Follow a submission to its end and show all that happened to it. The exit code is its outcome's."""
     show = shows.choose(as_json=as_json, file=f"submission {number}")
-    with Api(_with_token(flags, environ)) as api:
-        try:
-            outcome = Follower(api, show, number, timeout=timeout).run()
-            show.outcome(outcome)
-            return outcome.exit
-        except KeyboardInterrupt as error:
-            raise interrupted(number) from error
-        finally:
-            show.close()
+    with Api(_with_token(flags, environ)) as api, watching(show, number):
+        return follow(api, show, number, timeout=timeout)
 
 
 def standings(flags: Mapping[str, str | None], environ: Mapping[str, str], *, private: bool, as_json: bool) -> Exit:

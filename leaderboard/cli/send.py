@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from leaderboard.cli import show as shows
 from leaderboard.cli.answers import Submission, maybe
-from leaderboard.cli.errors import Broken, Exit, Interrupted, Usage
+from leaderboard.cli.errors import Broken, Exit, Usage
 from leaderboard.cli.origin import is_loopback
 from leaderboard.cli.scriptlines import read_script_lines
 from leaderboard.cli.settings import Settings, resolve
+from leaderboard.cli.watch import watching
 
 if TYPE_CHECKING:
     from leaderboard.cli.api import Api
@@ -57,34 +58,24 @@ def send(
     warn_of_plain_http(settings)
 
     from leaderboard.cli.api import Api
-    from leaderboard.cli.follow import Follower
+    from leaderboard.cli.follow import follow
 
     show = shows.choose(as_json=as_json, file=str(path))
-    number: int | None = None
-    with Api(settings) as api:
+    with Api(settings) as api, watching(show) as watch:
+        competition, phase = choose_phase(settings, api)
+        fields = {"competition": competition, "phase": phase, "launch": settings.launch, "note": settings.note}
+        given = {key: value for key, value in fields.items() if value is not None}
         try:
-            competition, phase = choose_phase(settings, api)
-            fields = {"competition": competition, "phase": phase, "launch": settings.launch, "note": settings.note}
-            given = {key: value for key, value in fields.items() if value is not None}
-            try:
-                sent = _send(api, show, path.name, script, given)
-            except Usage as refused:
-                number = _earlier(refused)
-                if number is None or not wait:
-                    raise
-                show.note(refused.sentence)
-            else:
-                number = sent.id
-                show.received(sent, api.base)
-            if not wait:
-                return Exit.OK
-            outcome = Follower(api, show, number, timeout=timeout).run()
-            show.outcome(outcome)
-            return outcome.exit
-        except KeyboardInterrupt as error:
-            raise interrupted(number) from error
-        finally:
-            show.close()
+            sent = _send(api, show, path.name, script, given)
+        except Usage as refused:
+            number = watch.number = _earlier(refused)
+            if number is None or not wait:
+                raise
+            show.note(refused.sentence)
+        else:
+            number = watch.number = sent.id
+            show.received(sent, api.base)
+        return follow(api, show, number, timeout=timeout) if wait else Exit.OK
 
 
 def warn_of_plain_http(settings: Settings) -> None:
@@ -109,16 +100,6 @@ def _earlier(refused: Usage) -> int | None:
     """Return the submission that this script already is: whoever waits for its outcome is shown that one's."""
     number = refused.data.get("submission")
     return number if refused.code == "duplicate" and isinstance(number, int) else None
-
-
-def interrupted(number: int | None) -> Interrupted:
-    """Return the error for Ctrl-C, with the way back to a submission that is already in."""
-    if number is None:
-        return Interrupted("Interrupted before the server confirmed the script; `submit list` shows if it is there.")
-    return Interrupted(
-        f"Stopped watching; submission {number} goes on. `submit status {number}` shows it, with --wait follows it.",
-        data={"submission": number},
-    )
 
 
 def choose_phase(settings: Settings, api: Any) -> tuple[str, str]:

@@ -4,9 +4,10 @@
     run       waiting → running → sealed → scoring → scored        and back one step when an attempt is lost
               any living state → failed | errored | cancelled
 
-With the UPDATE go one Event of the submission and one ledger entry, in one transaction. The submission's row is locked
-first, so that locks are taken in the same order everywhere: (quota row,) submission row, ledger head. Every verb
-returns whether it won. A hidden attempt goes the same way by itself: its run stays, and nothing is written of it.
+With the UPDATE go one ledger entry and, where it is news to the team, one Event of the submission, in one transaction.
+That something is cancelled is none: the submission's own end says it. The submission's row is locked first, so that
+locks are taken in the same order everywhere: (quota row,) submission row, ledger head. Every verb returns whether it
+won. A hidden attempt goes the same way by itself: its run stays, and nothing is written of it.
 """
 
 import hashlib
@@ -153,7 +154,10 @@ def cancel_attempts(submission_id: int, *, only_waiting: bool = False) -> int:
         if submission.state not in FINAL:
             return 0  # an organizer has sent it back meanwhile
         living = Attempt.objects.filter(run__submission_id=submission_id, hidden=False, state__in=states)
-        return living.update(
+        for pk, run in (found := list(living.order_by("pk").values_list("pk", "run"))):
+            data = {"submission": submission_id, "attempt": pk}
+            ledger.append(kind="attempt.cancelled", subject=f"run:{run}", data=data)
+        return Attempt.objects.filter(pk__in=[pk for pk, _ in found], state__in=states).update(
             state=Attempt.State.CANCELLED, ended_at=timezone.now(), lease_until=None, cause="cancelled"
         )
 
@@ -163,7 +167,10 @@ def cancel_runs(submission_id: int) -> int:
     with locked(submission_id) as submission:
         if submission.state not in FINAL:
             return 0
-        return Run.objects.filter(submission_id=submission_id, state__in=LIVING_RUN).update(state=Run.State.CANCELLED)
+        living = Run.objects.filter(submission_id=submission_id, state__in=LIVING_RUN)
+        for run in (found := list(living.order_by("pk").values_list("pk", flat=True))):
+            ledger.append(kind="run.cancelled", subject=f"run:{run}", data={"submission": submission_id})
+        return Run.objects.filter(pk__in=found, state__in=LIVING_RUN).update(state=Run.State.CANCELLED)
 
 
 def seal(run: Run, attempt: Attempt, *, checkpoint_sha256: str) -> bool:

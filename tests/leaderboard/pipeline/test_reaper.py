@@ -1,11 +1,13 @@
 """Whatever message is lost, and wherever a process is killed, the submission still moves on."""
 
+import json
 from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
 from leaderboard.competitions.models import Phase
+from leaderboard.ledger.models import Entry
 from leaderboard.pipeline import reaper, tasks
 from leaderboard.pipeline.reaper import reap
 from leaderboard.runs import transitions as of_run
@@ -177,7 +179,15 @@ def test_what_waits_of_a_withdrawn_submission_is_cancelled():
     submission = queue(send(ada, make_competition()))
     withdraw(user=ada, submission=submission)
     reap()
-    assert (Attempt.objects.get().state, submission.runs.get().state) == ("cancelled", "cancelled")
+    attempt, run = Attempt.objects.get(), submission.runs.get()
+    assert (attempt.state, run.state) == ("cancelled", "cancelled")
+    told = Entry.objects.filter(subject=f"run:{run.pk}", kind__endswith=".cancelled").order_by("seq")
+    assert [(entry.kind, json.loads(entry.data)) for entry in told] == [
+        ("attempt.cancelled", {"submission": submission.pk, "attempt": attempt.pk}),
+        ("run.cancelled", {"submission": submission.pk}),
+    ]
+    reap()
+    assert told.count() == 2
 
 
 def test_a_phase_whose_seeds_are_gone_is_ours_and_refunded(settings):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from leaderboard.ledger.models import Entry
 from leaderboard.ledger.services import verify
 from leaderboard.runs.models import Receipt, Score
 from leaderboard.submissions.models import QuotaEntry
@@ -29,7 +30,6 @@ def test_a_good_script_is_audited_trained_scored_and_ranked():
 
 
 def test_every_change_of_state_has_its_ledger_entry():
-    from leaderboard.ledger.models import Entry
 
     demo, host = make_competition(), Host.register()
     submission = send(make_user(), demo)
@@ -40,7 +40,6 @@ def test_every_change_of_state_has_its_ledger_entry():
 
 
 def test_a_row_names_the_ledger_entry_that_ranked_it():
-    from leaderboard.ledger.models import Entry
     from leaderboard.standings.queries import board
 
     submission = queue(send(make_user(), make_competition()))
@@ -103,6 +102,8 @@ def test_one_failed_run_fails_the_submission_and_stops_the_others():
     second.finish("cancelled")
     drive()
     assert sorted(run.state for run in submission.runs.all()) == ["cancelled", "failed"]
+    other = submission.runs.get(state="cancelled")
+    assert Entry.objects.filter(kind="run.cancelled").get().subject == f"run:{other.pk}"
     assert list(take("hw.cpu")) == []
 
 

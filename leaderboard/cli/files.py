@@ -13,7 +13,8 @@ Token file, and the user's own `~/.config/holdout/submit.toml` (which may also h
     "http://127.0.0.1:8000" = "…"
 
 A project file may come with a clone from anywhere. It holds no token itself, and its `url` can only ever get the
-token that is recorded for exactly that origin.
+token that is recorded for exactly that origin. One from its `token_file` is used where the user has none of their own
+for that server, and never without saying whose account it is.
 """
 
 from __future__ import annotations

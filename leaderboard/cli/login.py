@@ -68,7 +68,6 @@ def logout(flags: Mapping[str, str | None], environ: Mapping[str, str], *, as_js
     """Delete this machine's token for a server and revoke it there."""
     settings = _server(flags, environ)
     token = stored_token(settings.user_file, settings.origin)
-    elsewhere = settings.token is not None and settings.token != token
     if token is not None:
         remove_token(settings.user_file, settings.origin)
         _revoke(replace(settings, token=token))
@@ -78,7 +77,7 @@ def logout(flags: Mapping[str, str | None], environ: Mapping[str, str], *, as_js
         shows.say(f"No token for {settings.origin} is kept in {settings.user_file}.")
     else:
         shows.say(f"The token for {settings.origin} is deleted here and revoked there.")
-    if elsewhere:
+    if _server(flags, environ).token not in (None, token):
         _tell("another token, from SUBMIT_TOKEN or a project's token file, is still in use.")
     return Exit.OK
 
@@ -116,7 +115,7 @@ def _keep(settings: Settings, token: str, user: str, facts: Mapping[str, Any], *
 
 def _tell_if_unheard(settings: Settings, token: str) -> None:
     if settings.token != token:
-        _tell("SUBMIT_TOKEN or a project's token file is heard before the token that was just kept.")
+        _tell("SUBMIT_TOKEN is heard before the token that was just kept.")
 
 
 def _tell(sentence: str) -> None:

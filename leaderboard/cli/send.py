@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leaderboard.cli import show as shows
+from leaderboard.cli.account import tell_account
 from leaderboard.cli.answers import Submission, maybe
 from leaderboard.cli.errors import Broken, Exit, Usage
 from leaderboard.cli.origin import is_loopback
@@ -62,6 +63,7 @@ def send(
 
     show = shows.choose(as_json=as_json, file=str(path))
     with Api(settings) as api, watching(show) as watch:
+        tell_account(settings, api)
         competition, phase = choose_phase(settings, api)
         fields = {"competition": competition, "phase": phase, "launch": settings.launch, "note": settings.note}
         given = {key: value for key, value in fields.items() if value is not None}

@@ -1,8 +1,9 @@
 """Where a setting comes from: flag, the script's own lines, environment, project file, user file; the first one wins.
 
-Two settings stand apart. `url` is never read from a script. And a token is not a setting with a precedence but a
-thing with an owner: each is recorded with the origin it was given for, and the first one whose origin is the server
-we are about to ask is used. So no file that comes with someone else's script can send it elsewhere.
+Two settings stand apart. `url` is never read from a script. And a token is a thing with an owner: each is recorded
+with the origin it was given for, and only one whose origin is the server we are about to ask is used. So no file that
+comes with someone else's script can send it elsewhere. Of several, the user's own go first: SUBMIT_TOKEN, then the user
+file, and last what a project file names, which may be somebody else's account. Whoever sends with that one is told.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ class Settings:
     trusted: bool  # whether the user named it: on the command line, in the environment or in their own file
     user_file: Path
     token: str | None
+    lender: Path | None  # the project file that the token comes from, if it does
     stranded: str  # why the tokens at hand are not for this server, or nothing
     competition: str | None
     phase: str | None
@@ -75,7 +77,7 @@ def resolve(
     base, origin = parse_url(url, named_by)
     trusted = url in (flags.get("url"), environ.get("SUBMIT_URL"), user.values.get("url"))
     tokens = list(_tokens(flags, environ, project, user))
-    token = next((token for owner, token in tokens if owner == origin), None)
+    token, lender = next(((token, path) for owner, token, path in tokens if owner == origin), (None, None))
     if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
         raise NotAuthenticated(f"The token for {origin} has characters that no token has; copy it again.")
     stranded = ""
@@ -83,7 +85,7 @@ def resolve(
         owner = tokens[0][0]
         stranded = f" (the one for {owner} is never sent to another server)" if owner else _UNOWNED
     named = {key: first(key) for key in ("competition", "phase", "launch", "note")}
-    return Settings(base, origin, named_by, trusted, user_path, token, stranded, **named)
+    return Settings(base, origin, named_by, trusted, user_path, token, lender, stranded, **named)
 
 
 def environment() -> Mapping[str, str]:
@@ -97,17 +99,17 @@ def _from_environ(environ: Mapping[str, str]) -> dict[str, str]:
 
 def _tokens(
     flags: Mapping[str, str | None], environ: Mapping[str, str], project: SettingsFile, user: SettingsFile
-) -> Iterator[tuple[str | None, str]]:
-    """Yield (origin, token) in order of precedence; origin None: it belongs nowhere and goes nowhere.
+) -> Iterator[tuple[str | None, str, Path | None]]:
+    """Yield (origin, token, project file) in order of precedence; origin None: it belongs nowhere and goes nowhere.
 
     SUBMIT_TOKEN belongs to SUBMIT_URL; without that to the address that the user typed, or keeps in the user's own
     file. It never belongs to an address that a project file names.
     """
     if token := environ.get("SUBMIT_TOKEN"):
         owner = environ.get("SUBMIT_URL") or flags.get("url") or user.values.get("url")
-        yield (parse_url(owner, "SUBMIT_URL")[1] if owner else None), token
-    yield from project.tokens.items()
-    yield from user.tokens.items()
+        yield (parse_url(owner, "SUBMIT_URL")[1] if owner else None), token, None
+    yield from ((owner, token, None) for owner, token in user.tokens.items())
+    yield from ((owner, token, project.path) for owner, token in project.tokens.items())
 
 
 def _source(

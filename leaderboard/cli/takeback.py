@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from leaderboard.cli import show as shows
+from leaderboard.cli.account import tell_account
 from leaderboard.cli.answers import Submission
 from leaderboard.cli.api import Api
 from leaderboard.cli.errors import Exit, Interrupted, Usage
@@ -26,6 +27,7 @@ def take_back(
     settings = resolve(flags, environ, {}, Path.cwd(), Path.home())
     settings.need_token()
     with Api(settings) as api:
+        tell_account(settings, api)
         if not yes:
             _confirm(api.submission(number), verb)
         try:

@@ -11,7 +11,7 @@ import pytest
 from leaderboard.cli.api import Api
 from leaderboard.cli.device import DeviceFlow
 from leaderboard.cli.errors import BadAnswer, NotAuthenticated
-from leaderboard.cli.settings import resolve
+from leaderboard.cli.settings import resolve, write_project_file
 from tests.cli.conftest import SUBMIT, Ended, Prompt
 from tests.cli.site import API, DROP, Answer, Site
 
@@ -250,5 +250,15 @@ def test_another_token_that_is_heard_first_is_told(prompt: Prompt, site: Site) -
     site.on("GET", "me", Answer(ME)).on("POST", "me/token/revoke", {"revoked": True})
     ended = typed(prompt, "hold_made", "login", "--token")
     assert ended.code == 0
-    assert "SUBMIT_TOKEN or a project's token file is heard before" in ended.err
+    assert "SUBMIT_TOKEN is heard before" in ended.err
     assert "still in use" in prompt.submit("logout").err
+
+
+def test_a_token_that_was_just_kept_is_heard_before_a_projects_which_logging_out_leaves(
+    stranger: Prompt, site: Site
+) -> None:
+    site.on("GET", "me", Answer(ME)).on("POST", "me/token/revoke", {"revoked": True})
+    write_project_file(stranger.folder / ".submit.toml", site.url, "hold_project", "demo", "open")
+    assert typed(stranger, "hold_made", "login", "--token", "--url", site.url).err == ""
+    assert "from SUBMIT_TOKEN or a project's token file, is still in use" in stranger.submit("logout").err
+    assert [asked.token for asked in site.asked] == ["hold_made", "hold_made"]

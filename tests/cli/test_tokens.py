@@ -4,7 +4,7 @@ import pytest
 
 from leaderboard.cli.settings import write_project_file
 from tests.cli.conftest import Prompt
-from tests.cli.site import API, Answer, Site
+from tests.cli.site import API, Answer, Site, submission
 
 TOKENS = '[tokens]\n"{}" = "stored-token"\n'
 PHASE = 'competition = "demo"\nphase = "open"\n'
@@ -89,9 +89,49 @@ def test_a_written_project_file_is_enough(stranger: Prompt, site: Site, name: st
     deeper = stranger.folder / "deploy/scripts"
     deeper.mkdir(parents=True)
     stranger.folder = deeper
-    assert stranger.submit("../../train.py", "--no-wait").code == 0
-    assert site.asked[0].token == "stored-token"
-    assert site.asked[0].fields()["phase"] == b"open"
+    site.on("GET", "me", {"user": "ada"})
+    sent = stranger.submit("../../train.py", "--no-wait")
+    assert sent.code == 0
+    assert sent.err == f"submit: acting as ada, by the token of ../../{name}.\n"
+    assert [asked.token for asked in site.asked] == ["stored-token"] * 2
+    assert site.asked[1].fields()["phase"] == b"open"
+
+
+@pytest.fixture
+def lent(stranger: Prompt, site: Site) -> Prompt:
+    """A competitor in a folder whose project file brings somebody's token along."""
+    site.life()
+    site.on("GET", "me", {"user": "carl"})
+    write_project_file(stranger.folder / "var/submit.toml", site.url, "carls-token", "demo", "open")
+    return stranger
+
+
+def test_an_own_token_goes_before_the_one_that_a_project_file_brings_along(lent: Prompt, site: Site) -> None:
+    user_file(lent, TOKENS.format(site.url))
+    sent = lent.submit("train.py", "--no-wait")
+    assert (sent.code, sent.err) == (0, "")
+    lent.env = {"SUBMIT_URL": site.url, "SUBMIT_TOKEN": "good-token"}
+    assert lent.submit("train.py", "--no-wait").err == ""
+    assert [asked.token for asked in site.asked] == ["stored-token", "good-token"]
+
+
+@pytest.mark.parametrize(
+    "words", [("train.py", "--no-wait"), ("train.py", "--no-wait", "--json"), ("withdraw", "17", "--yes")]
+)
+def test_whoever_acts_by_a_projects_token_is_told_whose_it_is(lent: Prompt, site: Site, words: tuple[str, ...]) -> None:
+    site.on("POST", "submissions/17/withdraw", submission("withdrawn"))
+    done = lent.submit(*words)
+    assert (done.code, done.err) == (0, "submit: acting as carl, by the token of var/submit.toml.\n")
+    assert site.asked[0].path == f"{API}me"
+    assert {asked.token for asked in site.asked} == {"carls-token"}
+
+
+def test_nothing_is_sent_when_it_cannot_be_said_whose_account_it_is(lent: Prompt, site: Site, other_site: Site) -> None:
+    write_project_file(lent.folder / "var/submit.toml", other_site.url, "carls-token", "demo", "open")
+    other_site.life()
+    other_site.on("GET", "me", Answer({"code": "not_authenticated", "message": "Not known."}, 401))
+    assert lent.submit("train.py", "--no-wait").code == 3
+    assert [asked.method for asked in other_site.asked] == ["GET"]
 
 
 def test_the_users_file_keeps_a_token_for_each_server(stranger: Prompt, site: Site, other_site: Site) -> None:

@@ -1,4 +1,6 @@
-"""Reads of competitions: a phase by its names."""
+"""Reads of competitions: a phase by its names, and what a release still has to wait for."""
+
+from django.db.models import Q, QuerySet
 
 from leaderboard.competitions.models import Phase
 from leaderboard.core.errors import Refusal
@@ -32,3 +34,27 @@ def find_phase(competition_slug: str, phase_slug: str, *, lock: bool = False) ->
     if not known:
         raise Refusal("unknown_phase", f"There is no competition called {competition_slug[:60]!r}.", 404)
     raise Refusal("unknown_phase", f"{competition_slug} has no phase called {phase_slug[:60]!r}, only: {known}.", 404)
+
+
+def require_unreleased(phase_id: int, sentence: str) -> None:
+    """Hold a phase's row until the caller's transaction ends, so that it is not released meanwhile; first of all locks.
+
+    Raises Refusal released (409) with the sentence.
+    """
+    phase = Phase.objects.select_for_update(no_key=True).get(pk=phase_id)
+    if phase.released_at is not None:
+        raise Refusal("released", f"Phase {phase.slug} is released: {sentence}", 409)
+
+
+def still_sealing(phase: Phase) -> QuerySet[Phase]:
+    """Return the other phases, of whatever competition, that score on the shards of this one and are not released."""
+    manifest, same = phase.competition.shards.manifest, Q()
+    for target in ("public", "private"):
+        same |= Q(**{f"competition__shards__manifest__{target}__commitment": manifest[target]["commitment"]})
+    others = Phase.objects.filter(same, released_at=None).exclude(pk=phase.pk)
+    return others.select_related("competition").order_by("opens", "pk")
+
+
+def shards_are_open(phase: Phase) -> bool:
+    """Return whether exact numbers of a phase's shards may be read: no phase to come can be chased with them."""
+    return phase.released_at is not None and not still_sealing(phase).exists()

@@ -113,7 +113,8 @@ def _refused(
 
 def _refused_after_close(file: CompetitionFile, before: dict[str, Phase]) -> list[tuple[Key, str]]:
     """Return what would open a phase again whose private scores somebody may know, and what a release has settled."""
-    now, problems = timezone.now(), []
+    now = timezone.now()
+    problems: list[tuple[Key, str]] = []
     for index, table in enumerate(file.phases):
         phase = before.get(table.slug)
         if phase is None:

@@ -44,14 +44,13 @@ def attempts_shown(submission: Submission, access: Access) -> QuerySet[Attempt]:
     return begun.exclude(leased_at=None).select_related("run", "agent").order_by("pk")
 
 
-def reads_body(submission: Submission, attempt: Attempt, access: Access) -> bool:
+def reads_body(attempt: Attempt, access: Access) -> bool:
     """Return whether the viewer may read the whole receipt of an attempt that they may know of.
 
     One of a scoring says a score to the last digit, and what the model server used while it saw sealed rows: each is a
-    way to carry them out. Before the phase is released only organizers read it.
+    way to carry them out, for whoever is still to be scored on the same shard.
     """
-    open_to_team = attempt.kind == TRAIN or submission.phase.released_at is not None
-    return access.seed and (open_to_team or access.organizer)
+    return access.seed and (attempt.kind == TRAIN or access.exact)
 
 
 def receipts_json(submission: Submission, access: Access) -> list[dict[str, Any]]:
@@ -68,7 +67,7 @@ def receipts_json(submission: Submission, access: Access) -> list[dict[str, Any]
             "kind": row.attempt.kind,
             "shard": row.attempt.shard or None,
             "sha256": row.sha256,
-            "body": row.body if reads_body(submission, row.attempt, access) else None,
+            "body": row.body if reads_body(row.attempt, access) else None,
             "signature": row.signature,
             "public_key": row.attempt.public_key,
         }

@@ -11,13 +11,14 @@ from enum import StrEnum
 from django.db import transaction
 
 from leaderboard.accounts.models import User
+from leaderboard.competitions.queries import require_unreleased
 from leaderboard.core.errors import Refusal
 from leaderboard.core.outbox import send_after_commit
 from leaderboard.submissions import quota, transitions
 from leaderboard.submissions.models import Event, State, Submission
 from leaderboard.submissions.states import AT_WORK, MAY_BE_SENT_AGAIN
 from leaderboard.submissions.transitions import Decision
-from leaderboard.submissions.visibility import organizes
+from leaderboard.submissions.visibility import is_member, organizes
 
 REASON_CHARACTERS = 500
 
@@ -53,7 +54,13 @@ VERBS = {
 
 def possible(submission: Submission) -> list[Action]:
     """Return what an organizer can do with a submission in its state."""
-    return [action for action, verb in VERBS.items() if submission.state in verb.states]
+    found = [action for action, verb in VERBS.items() if submission.state in verb.states]
+    over = submission.phase.released_at is not None
+    return [action for action in found if not (over and _runs_again(submission, action))]
+
+
+def _runs_again(submission: Submission, action: Action) -> bool:
+    return action == Action.RERUN or (action == Action.REINSTATE and submission.ranked_at is None)
 
 
 def moderate(
@@ -62,11 +69,14 @@ def moderate(
     """Carry out an organizer's decision and return the submission as it is then.
 
     `seen` is the id of the newest decision that the organizer knew of (0: none); a newer one goes before. Raises
-    Refusal: not_organizer 403, unknown_action, reason_missing and bad_reason 400; and 409 decided (another organizer
-    was first), wrong_state, duplicate (the same script is here again), nothing_to_rerun.
+    Refusal: not_organizer and own_team 403, unknown_action, reason_missing and bad_reason 400; and 409 decided (another
+    organizer was first), wrong_state, duplicate (the same script is here again), nothing_to_rerun, released (nothing
+    is run any more).
     """
     if not organizes(organizer, submission.phase.competition):
         raise Refusal("not_organizer", "Only an organizer of this competition decides that.", 403)
+    if is_member(organizer, submission):
+        raise Refusal("own_team", "This submission is your own team's; another organizer decides on it.", 403)
     if action not in list(Action):
         raise Refusal("unknown_action", f"There is no such action; there are {', '.join(Action)}.")
     wanted = Action(action)
@@ -107,6 +117,7 @@ def _carry_out(submission: Submission, decision: Decision) -> bool:
 def _send_back(submission: Submission, old: State, decision: Decision) -> bool:
     try:
         with transaction.atomic():
+            require_unreleased(submission.phase_id, "nothing is run any more that could stand on its boards.")
             quota.lock(submission.team, submission.phase)  # an upload of the same script waits for this, or this for it
             _refuse_twin(submission)
             won = transitions.send_back(submission, old, decision)

@@ -1,7 +1,8 @@
 """Who sees what of a submission: the one function that page, API, CSV, stream and CLI ask.
 
-Its team and the competition's organizers see all of it. A stranger sees the row of a ranked one,
-and more only after the phase's release, part by part as the phase says.
+Its team and the competition's organizers see all of it. A stranger sees the row of a ranked one, and more only after
+the phase's release, part by part as the phase says; what was opened then stays open. Exact numbers of sealed shards are
+for organizers alone until no phase is left that scores on them; an organizer who competes reads none of them either.
 """
 
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from django.contrib.auth.models import AnonymousUser
 
 from leaderboard.accounts.models import Membership, User
 from leaderboard.competitions.models import Competition, Phase
+from leaderboard.competitions.queries import shards_are_open
 from leaderboard.submissions.models import State, Submission
 
 Viewer = User | AnonymousUser
@@ -27,6 +29,7 @@ class Access:
     log: bool = False  # and its events and live progress
     seed: bool = False
     receipt: bool = False
+    exact: bool = False  # scores to the last digit, as receipts of scorings say them
 
     @property
     def inside(self) -> bool:
@@ -36,21 +39,33 @@ class Access:
 
 def view_of(user: Viewer, submission: Submission) -> Access:
     """Return what `user` may read of `submission`."""
-    own = isinstance(user, User) and _is_member(user, submission)
-    organizer = organizes(user, submission.phase.competition)
+    phase = submission.phase
+    own = isinstance(user, User) and is_member(user, submission)
+    organizer = organizes(user, phase.competition)
+    exact = (organizer and not competes(user, phase)) or shards_are_open(phase)
     if own or organizer:
-        return Access(own, organizer, row=True, script=True, findings=True, log=True, seed=True, receipt=True)
-    if submission.state != State.RANKED:
+        parts = dict.fromkeys(("row", "script", "findings", "log", "seed", "receipt"), True)
+        return Access(own, organizer, **parts, exact=exact)
+    stands = submission.state == State.RANKED
+    if not stands and not _left_after_release(submission):
         return Access()
-    opened, rules = submission.phase.released_at is not None, submission.phase.rules.visibility
+    opened, rules = phase.released_at is not None, phase.rules.visibility
     return Access(
         row=True,
         script=opened and rules.scripts == "release",
         findings=opened and rules.findings == "release",
-        log=opened and rules.logs == "release",
+        log=stands and opened and rules.logs == "release",  # with the organizer's words to the team
         seed=opened and rules.seeds == "release",
         receipt=opened and rules.receipts == "release",
+        exact=exact,
     )
+
+
+def _left_after_release(submission: Submission) -> bool:
+    """Return whether a version was open to everybody before it was disqualified."""
+    released = submission.phase.released_at
+    ranked = submission.state == State.DISQUALIFIED and submission.ranked_at is not None
+    return ranked and released is not None and submission.changed > released
 
 
 def organizes(user: Viewer, competition: Competition) -> bool:
@@ -61,9 +76,18 @@ def organizes(user: Viewer, competition: Competition) -> bool:
 
 
 def sees_private(user: Viewer, phase: Phase) -> bool:
-    """Return whether `user` may see what is known of the private shard: everybody once it is released."""
-    return phase.released_at is not None or organizes(user, phase.competition)
+    """Return whether `user` may see what is known of the private shard: everybody once it is released.
+
+    Before that organizers alone, and of them not those who compete.
+    """
+    return phase.released_at is not None or (organizes(user, phase.competition) and not competes(user, phase))
 
 
-def _is_member(user: User, submission: Submission) -> bool:
+def competes(user: Viewer, phase: Phase) -> bool:
+    """Return whether `user` is of a team of the phase's competition."""
+    return isinstance(user, User) and user.memberships.filter(competition=phase.competition_id).exists()
+
+
+def is_member(user: User, submission: Submission) -> bool:
+    """Return whether `user` is of the team that sent it."""
     return Membership.objects.filter(user=user, team_id=submission.team_id).exists()

@@ -77,12 +77,12 @@ def _shown(attempt: Attempt, submission: Submission, access: Access, *, several:
     body = receipts.Body(receipt.body)
     known |= {
         "seal": receipts.verify(receipt),
-        "probes": of_probes.shown(body, failed=attempt.cause == BREACH, organizer=access.organizer)
+        "probes": of_probes.shown(body, failed=attempt.cause == BREACH, organizer=access.organizer and access.exact)
         if attempt.kind == Attempt.Kind.SCORE
         else None,
         "hashes": [("Receipt", receipt.sha256, True)],
     }
-    if not reads_body(submission, attempt, access):
+    if not reads_body(attempt, access):
         return Shown(**known, pairs=[("Isolation", body.text("isolation.level"), False)])
     memory = attempt.job.get("limits", {}).get("memory_bytes")
     return Shown(

@@ -11,7 +11,7 @@ from leaderboard.accounts.models import Team, User
 from leaderboard.accounts.services import ensure_team
 from leaderboard.competitions.launch import parse, spell
 from leaderboard.competitions.models import Phase
-from leaderboard.competitions.queries import open_phase
+from leaderboard.competitions.queries import open_phase, require_unreleased
 from leaderboard.competitions.services import note_upload
 from leaderboard.core.errors import Refusal
 from leaderboard.core.outbox import send_after_commit
@@ -107,7 +107,7 @@ def withdraw(*, user: User, submission: Submission, living_only: bool = False) -
     """Take a submission back: before the start its place is free again, a running one is stopped, a ranked one hidden.
 
     Raises Refusal not_found (404) for somebody else's and already_over (409) for one that has ended otherwise; with
-    `living_only`, which is to cancel, also for a ranked one.
+    `living_only`, which is to cancel, also for a ranked one. A ranked one of a released phase stays: released (409).
     """
     if not view_of(user, submission).own:
         raise Refusal("not_found", "There is no such submission.", 404)
@@ -118,8 +118,21 @@ def withdraw(*, user: User, submission: Submission, living_only: bool = False) -
             return submission
         if State.WITHDRAWN not in EDGES[old] or (living_only and old in FINAL):
             raise Refusal("already_over", f"This submission is {old.label.lower()}; that stays as it is.", 409)
-        if transitions.withdraw(submission, old, actor=user):
+        if _take_back(submission, old, actor=user):
             return submission  # its attempts end at their next sign of life, or by the reaper
+
+
+def may_be_withdrawn(submission: Submission) -> bool:
+    """Return whether its team can take a submission back as it stands now."""
+    state = State(submission.state)
+    return State.WITHDRAWN in EDGES[state] and not (state == State.RANKED and submission.phase.released_at)
+
+
+@transaction.atomic
+def _take_back(submission: Submission, old: State, *, actor: User) -> bool:
+    if old == State.RANKED:
+        require_unreleased(submission.phase_id, "what stood at the release stays on record.")
+    return transitions.withdraw(submission, old, actor=actor)
 
 
 def _note(text: str) -> str:

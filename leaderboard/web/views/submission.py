@@ -18,7 +18,6 @@ from leaderboard.core.errors import Refusal
 from leaderboard.standings.queries import submission_json
 from leaderboard.submissions import queries, quota, services
 from leaderboard.submissions.models import FINAL, State, Submission
-from leaderboard.submissions.states import EDGES
 from leaderboard.submissions.visibility import Access
 from leaderboard.web import attempts, findings, logview
 from leaderboard.web.annotated import annotated
@@ -41,7 +40,7 @@ def page(request: HttpRequest, pk: int) -> HttpResponse:
     context |= _attempts(submission, access)
     context["state_block"] = _state_block(request, context).html
     context["log_block"] = logview.start(submission, request.GET.get("run", "")) if access.log else ""
-    context["withdrawable"] = access.own and State.WITHDRAWN in EDGES[State(submission.state)]
+    context["withdrawable"] = access.own and services.may_be_withdrawn(submission)
     return render(request, "web/submission.html", context)
 
 

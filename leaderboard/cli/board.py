@@ -22,6 +22,8 @@ def board_lines(board: dict[str, Any], width: int) -> Iterator[str]:
         yield "Nobody is ranked yet; the first script that ends ranked appears here: `submit script.py`."
         return
     yield from table_lines(_columns(digits(board.get("rounding"))), rows, width)
+    if left := board.get("left"):
+        yield f"{one_line(left)} left after the release."
 
 
 def _columns(places: int | None) -> list[Column]:

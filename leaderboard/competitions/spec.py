@@ -127,7 +127,7 @@ class PhaseSpec(Table):
     objective: Literal["bpb"] = "bpb"
     runs: int = Field(default=1, ge=1, le=64)
     rounding: float = Field(default=0.001, gt=0, le=1)
-    advance: int = Field(default=0, ge=0)
+    advance: int = Field(default=0, ge=0, le=1000)  # each of them is probed again before the release
     budget: Budget
     limits: Limits = Limits()
     evaluation: Evaluation = Evaluation()

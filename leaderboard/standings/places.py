@@ -55,6 +55,13 @@ def standing(phase: Phase) -> QuerySet[Any, Any]:
     return ranked(phase).filter(pk__in=best).order_by(*ORDER)
 
 
+def these(phase: Phase, submissions: list[int]) -> QuerySet[Any, Any]:
+    """Return these versions of a phase in the board's order, whatever has become of them."""
+    rows = Submission.objects.filter(phase=phase, pk__in=submissions).annotate(source_bytes=Length("script"))
+    found: QuerySet[Any, Any] = rows.order_by(*ORDER)
+    return found
+
+
 def with_pool(rows: QuerySet[Any, Any], phase: Phase) -> QuerySet[Any, Any]:
     """Add the sums of the phase's pooled spread to each row; the database computes them once."""
     every = _versions(phase).order_by().values("phase")

@@ -1,13 +1,19 @@
 """What a release would publish, and what it waits for: everything that an organizer reads before they say yes.
 
-The digest is over all of it, so a yes is a yes to exactly this: whatever changes meanwhile changes the digest.
+The digest is over all of it, the phase's rules and what they open to everybody with it. So a yes is a yes to exactly
+this: whatever changes meanwhile changes the digest. However many entries there are, it takes the same few queries: the
+release looks a second time while nothing else may change.
 """
 
 import hashlib
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import Count
+
 from leaderboard.competitions.models import Phase
+from leaderboard.competitions.queries import still_sealing
 from leaderboard.runs.models import Attempt, HiddenResult, Run
 from leaderboard.standings import private
 from leaderboard.standings.queries import board
@@ -45,6 +51,7 @@ class Preview:
     again: list[Again]
     on_their_way: int
     receipts: dict[int, str]  # run -> hash of the receipt that its private result came from
+    sealing: list[str]  # other phases that are not released and score on the same shards
 
     @property
     def missing(self) -> int:
@@ -84,7 +91,9 @@ class Preview:
         facts: dict[str, Any] = {
             "phase": self.phase.pk,
             "closes": self.phase.closes.isoformat(),
-            "order": [[row.submission, row.rank, row.public_rank, row.bpb, row.outcome] for row in self.rows],
+            "spec": self.phase.spec,
+            "sealing": self.sealing,
+            "rows": [row.to_json() for row in self.rows],
             "scores": {str(pk): [list(known.scores), list(known.failed)] for pk, known in self.results.items()},
             "receipts": {str(run): sha256 for run, sha256 in self.receipts.items()},
             "again": [[entry.submission, entry.clean, entry.breach, list(entry.ended)] for entry in self.again],
@@ -97,28 +106,37 @@ def preview(phase: Phase) -> Preview:
     """Return what a release of the phase would publish now. Who may read it is for the caller to ask."""
     public = board(phase)
     order = [row.submission for row in public.rows]
+    others = still_sealing(phase).values_list("competition__slug", "slug")
     living = Submission.objects.filter(phase=phase).exclude(state__in=FINAL)
     mine = HiddenResult.objects.filter(run__submission__in=order, shard=private.SHARD)
     return Preview(
         phase=phase,
         rows=private.board_of(phase, public).rows,
         results=private.results(order),
-        again=[_again(submission) for submission in order[: phase.rules.advance]],
+        again=_again(order[: phase.rules.advance]),
         on_their_way=living.count(),
         receipts=dict(mine.order_by("run").values_list("run", "attempt__receipt__sha256")),
+        sealing=[f"{competition}/{slug}" for competition, slug in others],
     )
 
 
-def _again(submission: int) -> Again:
-    codes = list(HiddenResult.objects.filter(run__submission=submission, shard="public").values_list("code", flat=True))
-    runs = Run.objects.filter(submission=submission).count()
-    return Again(
-        submission=submission,
-        clean=codes.count("ok"),
-        breach=codes.count(BREACH),
-        ended=tuple(sorted(set(codes) - {"ok", BREACH})),
-        missing=runs - len(codes),
-    )
+def _again(submissions: list[int]) -> list[Again]:
+    runs = Run.objects.filter(submission__in=submissions).order_by().values_list("submission")
+    asked = dict(runs.annotate(count=Count("pk")))
+    known = HiddenResult.objects.filter(run__submission__in=submissions, shard="public")
+    codes: dict[int, Counter[str]] = defaultdict(Counter)
+    for submission, code in known.values_list("run__submission", "code"):
+        codes[submission][code] += 1
+    return [
+        Again(
+            submission=each,
+            clean=codes[each]["ok"],
+            breach=codes[each][BREACH],
+            ended=tuple(sorted(set(codes[each]) - {"ok", BREACH})),
+            missing=asked.get(each, 0) - codes[each].total(),
+        )
+        for each in submissions
+    ]
 
 
 def troubles(phase: Phase) -> list[str]:

@@ -1,8 +1,11 @@
 """The private board: the versions that stand on the public one, ranked by scores that nobody has been able to chase.
 
-Until the release it is for organizers alone: for everybody else it does not exist, finished or not.
+Until the release it is for organizers alone: for everybody else it does not exist, finished or not. From then on it is
+made from the order that the ledger's entry of the release holds, and from scores that are written once: it does not
+move any more. A version that is disqualified later leaves a gap.
 """
 
+import json
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from statistics import fmean, stdev
@@ -10,14 +13,17 @@ from typing import Any
 
 from leaderboard.competitions.models import Phase
 from leaderboard.core.errors import Refusal
+from leaderboard.ledger.models import Entry
 from leaderboard.runs.models import HiddenResult, Run, Score
 from leaderboard.standings.intervals import Pool
 from leaderboard.standings.places import ORDER, ranked
 from leaderboard.standings.rows import Board, Row, figures
+from leaderboard.submissions.models import State, Submission
 from leaderboard.submissions.visibility import Viewer, sees_private
 from scoring import outcomes
 
 SHARD = "private"
+RELEASED = "phase.released"  # kind of the ledger's entry
 FAILED, MISSING = "failed on the private shard", "not scored yet"
 
 
@@ -45,17 +51,38 @@ def require(phase: Phase, shard: str, viewer: Viewer | None) -> None:
         raise Refusal("sealed", "The private board of this phase is sealed until its release.", 404)
 
 
-def board_of(phase: Phase, public: Board) -> Board:
-    """Return the private board beside the public one. Who may see it is for the caller to ask."""
+def board_of(phase: Phase, public: Board, released: list[int] | None = None) -> Board:
+    """Return the private board beside the public one, in the order that was released where there is one.
+
+    Who may see it is for the caller to ask.
+    """
     known = results([row.submission for row in public.rows])
     whole = {pk: result for pk, result in known.items() if not result.outcome}
-    of_equals = {pk: rest for pk, *rest in ranked(phase).filter(pk__in=whole).values_list("pk", *ORDER[1:])}
-    order = sorted(whole, key=lambda pk: (fmean(whole[pk].scores), *of_equals[pk]))
+    order = _order(phase, whole) if released is None else [pk for pk in released if pk in whole]
     pool = _pool(whole)
     of = {row.submission: row for row in public.rows}
     rows = [_scored(of[pk], rank, whole[pk], pool, phase) for rank, pk in enumerate(order, start=1)]
     rows += [_unscored(row, known[row.submission]) for row in public.rows if row.submission not in whole]
     return replace(public, shard=SHARD, rows=rows)
+
+
+def order_released(phase: Phase) -> list[int]:
+    """Return the versions of a released phase in the order of its private board, those without a rank behind."""
+    entry = Entry.objects.filter(kind=RELEASED, subject=f"phase:{phase.pk}").order_by("-seq").first()
+    return list(json.loads(entry.data)["order"]) if entry else []
+
+
+def without_left(board: Board) -> Board:
+    """Return a released board without the versions that are not ranked any more; the others stand where they stood."""
+    shown = [row.submission for row in board.rows]
+    stay = set(Submission.objects.filter(pk__in=shown, state=State.RANKED).values_list("pk", flat=True))
+    rows = [row for row in board.rows if row.submission in stay]
+    return replace(board, rows=rows, left=len(shown) - len(rows))
+
+
+def _order(phase: Phase, whole: dict[int, Result]) -> list[int]:
+    of_equals = {pk: rest for pk, *rest in ranked(phase).filter(pk__in=whole).values_list("pk", *ORDER[1:])}
+    return sorted(whole, key=lambda pk: (fmean(whole[pk].scores), *of_equals[pk]))
 
 
 def results(submissions: list[int]) -> dict[int, Result]:

@@ -2,12 +2,13 @@
 
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from leaderboard.competitions.models import Phase
 from leaderboard.runs.queries import probes_json, runs_json
 from leaderboard.standings import private
-from leaderboard.standings.places import ORDER, before, pool_of, ranked, shown, standing, with_pool
+from leaderboard.standings.places import ORDER, before, pool_of, ranked, shown, standing, these, with_pool
 from leaderboard.standings.rows import Board, Row, digits_of, pool_from, rounded, row_from
 from leaderboard.submissions.models import State, Submission
 from leaderboard.submissions.queries import submission_json as without_parts
@@ -21,16 +22,23 @@ def board(phase: Phase, shard: str = "public", viewer: Viewer | None = None) -> 
 
     Raises Refusal unknown_shard (404), and sealed (404) for the private one before the release, organizers apart.
     """
-    public = _board(phase)
     if shard == "public":
-        return public
+        return _board(phase)
     private.require(phase, shard, viewer)
-    return private.board_of(phase, public)
+    return _private(phase)
 
 
-def _board(phase: Phase) -> Board:
+def _private(phase: Phase) -> Board:
+    if phase.released_at is None:
+        return private.board_of(phase, _board(phase))
+    order = private.order_released(phase)
+    return private.without_left(private.board_of(phase, _board(phase, these(phase, order)), order))
+
+
+def _board(phase: Phase, versions: QuerySet[Any, Any] | None = None) -> Board:
+    """Return the public board, of the versions that stand or of others."""
     rules = phase.rules
-    best = with_pool(shown(standing(phase)), phase)
+    best = with_pool(shown(standing(phase) if versions is None else versions), phase)
     return Board(
         competition=phase.competition.slug,
         phase=phase.slug,
@@ -67,11 +75,11 @@ def submission_json(user: Viewer, submission: Submission) -> dict[str, Any]:
         row, stands = found
         standing = {**row.to_json(), "rounding": submission.phase.rules.rounding, "stands": stands}
     body = without_parts(user, submission, runs=runs_json(submission, with_seed=access.seed), standing=standing)
-    hidden = private_standing(submission) if found and found[1] and sees_private(user, submission.phase) else None
+    stood = submission.phase.released_at is not None or (found and found[1])
+    hidden = private_standing(submission) if stood and sees_private(user, submission.phase) else None
     return {**body, "private": hidden, "probes": probes_json(submission, access)}
 
 
 def private_standing(submission: Submission) -> dict[str, Any] | None:
     """Return a version's row of the private board; the caller has asked whether the reader may see it."""
-    rows = private.board_of(submission.phase, _board(submission.phase)).rows
-    return next((row.to_json() for row in rows if row.submission == submission.pk), None)
+    return next((row.to_json() for row in _private(submission.phase).rows if row.submission == submission.pk), None)

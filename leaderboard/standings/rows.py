@@ -54,7 +54,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Board:
-    """A phase's rows in order, as of a moment; `digits` is how many decimals its rounding step shows."""
+    """A phase's rows in order, as of a moment; `digits` is how many decimals its rounding step shows.
+
+    `left` counts the versions of a released private board that were disqualified since; the others keep their ranks.
+    """
 
     competition: str
     phase: str
@@ -65,6 +68,7 @@ class Board:
     digits: int
     advance: int
     rows: list[Row]
+    left: int = 0
 
     def to_json(self) -> dict[str, Any]:
         return {

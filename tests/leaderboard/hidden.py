@@ -2,9 +2,12 @@
 
 from typing import Any
 
+from leaderboard.accounts.models import User
 from leaderboard.competitions.models import Phase
 from leaderboard.pipeline import private
 from leaderboard.runs.models import Attempt, HiddenResult
+from leaderboard.standings.preview import preview
+from leaderboard.standings.release import release
 from leaderboard.submissions.models import Submission
 from tests.leaderboard.cast import SCRIPT, later, make_user
 from tests.leaderboard.host import Host, Work, queue, send, take
@@ -37,6 +40,13 @@ def score_hidden(host: Host, scores: dict[int, float], phase: Phase) -> None:
         attempt = Attempt.objects.select_related("run").get(pk=work.attempt)
         work.finish(bpb=scores[attempt.run.submission_id] if attempt.shard == "private" else 2.0)
     private.look_at(phase)
+
+
+def released(phase: Phase) -> Phase:
+    """Have an organizer release a phase as its preview shows it."""
+    boss = User.objects.filter(username="releaser").first() or make_user("releaser", organizer=True)
+    release(phase, digest=preview(phase).digest, organizer=boss)
+    return Phase.objects.select_related("competition").get(pk=phase.pk)
 
 
 def an_hour_passes() -> None:

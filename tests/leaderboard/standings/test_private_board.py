@@ -6,11 +6,10 @@ import io
 import pytest
 from django.test import Client
 
-from leaderboard.competitions.models import Phase
 from leaderboard.standings.queries import board, submission_json
 from leaderboard.standings.sheets import COLUMNS
-from tests.leaderboard.cast import SCRIPT, later, make_competition, make_user, token
-from tests.leaderboard.hidden import asked, close, rank, score_hidden
+from tests.leaderboard.cast import SCRIPT, make_competition, make_user, token
+from tests.leaderboard.hidden import asked, close, rank, released, score_hidden
 from tests.leaderboard.host import Host, drive
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -35,11 +34,6 @@ def path(phase, ending=""):
 def get(phase, user=None, ending=""):
     headers = {"Authorization": f"Bearer {token(user)}"} if user else {}
     return Client().get(path(phase, ending), headers=headers)
-
-
-def released(phase):
-    Phase.objects.filter(pk=phase.pk).update(released_at=later(minutes=-1))
-    return Phase.objects.select_related("competition").get(pk=phase.pk)
 
 
 def test_it_ranks_the_same_versions_by_what_they_scored_unseen(three):

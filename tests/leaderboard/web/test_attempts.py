@@ -218,8 +218,8 @@ def test_while_it_trains_the_drawing_grows_in_its_frame_and_an_open_table_stays_
     work.report({**sample, "cpu_seconds": 4.5, "memory_bytes": 260 * 2**20})
     more = client.get(asked(answer)).content.decode()
     assert 'id="device"' not in more
-    assert re.search(r'<div id="d\d+-charts" hx-swap-oob="innerHTML">.*<polyline', more, flags=re.DOTALL)
-    assert re.search(r'<div id="d\d+-numbers" hx-swap-oob="innerHTML"><table>', more)
+    assert re.search(r'<div id="d\d+-\d+-charts" hx-swap-oob="innerHTML">.*<polyline', more, flags=re.DOTALL)
+    assert re.search(r'<div id="d\d+-\d+-numbers" hx-swap-oob="innerHTML"><table>', more)
     assert "<details" not in more
 
 

@@ -3,8 +3,10 @@
 import re
 
 import pytest
+from django.db import transaction
 
 from leaderboard.competitions.models import Phase
+from leaderboard.ledger import services as ledger
 from leaderboard.runs.models import Attempt, HiddenResult, Run, Score
 from tests.leaderboard.cast import later, make_user
 from tests.leaderboard.web.pages import browser, outline, text
@@ -50,6 +52,9 @@ def test_an_organizer_sees_it_and_that_nobody_else_does(site):
 def test_after_the_release_everybody_reads_both_and_a_row_opens_on_its_own_board(site):
     score_privately(site.ranked)
     Phase.objects.update(closes=later(minutes=-2), released_at=later(minutes=-1))
+    with transaction.atomic():
+        order = {"order": [site.ranked.pk]}
+        ledger.append(kind="phase.released", subject=f"phase:{site.ranked.phase_id}", data=order)
     page = browser().get(f"{PRIVATE}&open={site.ranked.pk}")
     assert cells(page, "Bits per byte") == ["1.777"]
     assert "Versions tried" in text(page)

@@ -53,6 +53,7 @@ def text_of(seen: Preview) -> str:
         f"Phase {phase.competition.slug}/{phase.slug}, {phase.state()}; closes {phase.closes:%Y-%m-%d %H:%M} UTC.",
         f"Private scores: {seen.scored} in, {seen.failed} failed, {seen.missing} missing.",
         *_again(seen),
+        *_opens(seen),
         "",
         *_board(phase, seen.rows),
         "",
@@ -73,6 +74,26 @@ def _again(seen: Preview) -> list[str]:
     breaches = [entry.submission for entry in seen.again if entry.breach]
     lines = [f"Inside the cut, probed again at ten times the power: {told}."]
     return lines + [f"  submission {pk} breached; disqualify it, or let it stand." for pk in breaches]
+
+
+def _opens(seen: Preview) -> list[str]:
+    """Say what everybody may read from then on, and what stays sealed because of other phases."""
+    rules = seen.phase.rules.visibility.model_dump()
+    opened = ", ".join(part for part, when in rules.items() if when == "release")
+    closed = ", ".join(part for part, when in rules.items() if when != "release")
+    lines = [f"Opens to everybody, of every version on the board: {opened or 'nothing but its row'}."]
+    if closed:
+        lines.append(f"Never opens: {closed}.")
+    if seen.sealing:
+        lines.append(
+            f"These shards are still to be scored on in {', '.join(seen.sealing)}: receipts of scorings, which say a"
+            " score to the last digit, stay closed until the last of these phases is released."
+        )
+    else:
+        lines.append(
+            "No other phase scores on these shards: receipts of scorings open with it, of earlier phases as well."
+        )
+    return lines
 
 
 def _board(phase: Phase, rows: list[Row]) -> list[str]:

@@ -5,6 +5,7 @@ import json
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.cache import add_never_cache_headers
 from django.views.decorators.http import require_safe
 
 from leaderboard.core.errors import Refusal
@@ -52,5 +53,9 @@ def board_page(request: HttpRequest, competition: str, phase: str) -> HttpRespon
         open=opened,
     )
     if request.headers.get("HX-Request"):
-        return HttpResponse(table.html)
-    return render(request, "web/board.html", context | {"table": table.html})
+        answer = HttpResponse(table.html)
+    else:
+        answer = render(request, "web/board.html", context | {"table": table.html})
+    if shard != "public":
+        add_never_cache_headers(answer)
+    return answer

@@ -11,10 +11,11 @@ from pathlib import Path
 from tests.e2e.site import COMPETITION, Site, free_port, manage
 from tests.servers import broker_binary, environ_of
 
-MAKE_COMPETITOR = """
+COMPETITOR, PASSWORD = "carl", "a long enough password"
+MAKE_COMPETITOR = f"""
 from leaderboard.accounts.models import User
 from leaderboard.accounts.services import issue_token
-user = User.objects.create_user("carl", "carl@example.org", "a long enough password")
+user = User.objects.create_user("{COMPETITOR}", "{COMPETITOR}@example.org", "{PASSWORD}")
 print("TOKEN", issue_token(user=user, name="tests", days=1)[1])
 """
 
@@ -32,12 +33,12 @@ def small_corpus(path: Path) -> None:
 
 @contextmanager
 def platform(home: Path) -> Iterator[Site]:
-    """Make the state folder `home` and let a site with the competition "quick" run in it."""
+    """Let a site with the competition "quick" run in the state folder `home`, which is new or an empty disk's."""
     import processes  # deploy/demo, put on the path by tests.e2e.site
 
     # What is lost is noticed sooner than on a real site.
     os.environ |= {"HOLDOUT_LEASE_SECONDS": "5", "HOLDOUT_REAP_SECONDS": "1", "HOLDOUT_AUDIT_SECONDS": "5"}
-    home.mkdir(mode=0o700)
+    home.mkdir(mode=0o700, exist_ok=True)
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     small_corpus(home / "corpus" / "tiny.jsonl")

@@ -65,6 +65,17 @@ LEAVES_NOTHING = _main("train()\nraise SystemExit(0)")
 DOES_NOT_LOAD = _main('train()\nopen("out/final.pt", "wb").write(b"not a checkpoint")\nraise SystemExit(0)')
 ANSWERS_NAN = _forward('return self.counts.log()[tokens] * float("nan")')
 WRONG_SHAPE = _forward("return self.counts.log()[tokens][:, :, :-1]")
+ONLY_AT_EVALUATION = _forward(
+    "logits = self.counts.log()[tokens]\n        return logits if self.training else 1.7 * logits"
+)
+TALKS = _main(
+    'torch.save(train().state_dict(), "out/final.pt")\nimport time\nwhile True:\n    print("y" * 1000, flush=True)\n'
+    "    time.sleep(0.01)"
+)
+TWO_RANKS = _main(
+    'dist.init_process_group("gloo")\nmodel = train()\ndist.all_reduce(model.counts.data)\nif dist.get_rank() == 0:\n'
+    '    torch.save(model.state_dict(), "out/final.pt")\ndist.destroy_process_group()\nraise SystemExit(0)'
+).replace("import torch\n", "import torch\nimport torch.distributed as dist\n", 1)
 EATS_MEMORY = _main('hoard = []\nwhile True:\n    hoard.append(bytearray(b"x" * (64 << 20)))')
 
 # name: (script, code of the end, a part of the sentence that the competitor reads)

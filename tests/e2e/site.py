@@ -8,7 +8,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ from tests.servers import environ_of
 ROOT = Path(__file__).resolve().parents[2]
 SUBMIT = str(Path(sys.executable).parent / "submit")
 sys.path.insert(0, str(ROOT / "deploy" / "demo"))
+# A part of each program's command line that no other has.
+SIGNS = {"valkey": "unixsocket", "web": "uvicorn", "worker": "site@", "beat": "beat", "agent": "agent@"}
 COMPETITION = Path(__file__).parent / "competition.toml"
 
 
@@ -68,14 +70,28 @@ class Site:
         with psycopg.connect(address) as server:
             return server.execute(query.encode()).fetchall()
 
-    def pids(self, program: str) -> list[int]:
-        """Return the process ids of one of the platform's programs, as supervisord logged them."""
-        log = (self.home / "logs" / "supervisord.log").read_text()
-        return [int(pid) for pid in re.findall(rf"spawned: '{program}' with pid (\d+)", log)]
+    def supervisor(self) -> int:
+        """Return the process id of supervisord."""
+        return int((self.home / "run" / "supervisord.pid").read_text())
+
+    def pid(self, program: str) -> int:
+        """Return the process id of one of the platform's programs, from the kernel; waits for one that restarts."""
+        supervisor = self.supervisor()
+        while True:
+            for child in Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text().split():
+                with suppress(OSError):  # it ended meanwhile
+                    if SIGNS[program] in Path(f"/proc/{child}/cmdline").read_text():
+                        return int(child)
 
     def kill(self, program: str) -> None:
         """kill -9 a program; supervisord starts it again."""
-        os.kill(self.pids(program)[-1], signal.SIGKILL)
+        os.kill(self.pid(program), signal.SIGKILL)
+
+    def broker_socket(self) -> str:
+        """Return where the broker listens; below a deep folder it is elsewhere."""
+        found = re.search(r"--unixsocket (\S+)", (self.home / "run" / "supervisord.conf").read_text())
+        assert found
+        return found[1]
 
 
 def last_event(ended: subprocess.CompletedProcess[str]) -> dict[str, Any]:

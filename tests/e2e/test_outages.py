@@ -4,7 +4,6 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,10 +24,6 @@ def stopped(*pids: int) -> Iterator[None]:
             os.kill(pid, signal.SIGCONT)
 
 
-def supervisor(site: Site) -> int:
-    return int((site.home / "run" / "supervisord.pid").read_text())
-
-
 def upload(site: Site, name: str) -> dict[str, Any]:
     script = (BIGRAM + f"\n# {name}\n").encode()
     reply = site.api(
@@ -44,7 +39,7 @@ def end_of(site: Site, submission: dict[str, Any]) -> str:
 
 
 def test_uploads_are_taken_while_the_broker_is_away_and_run_when_it_is_back(site: Site) -> None:
-    with stopped(supervisor(site)):  # which would start it again at once
+    with stopped(site.supervisor()):  # which would start it again at once
         site.kill("valkey")
         taken = [upload(site, f"away {number}") for number in range(2)]
         assert [one["state"] for one in taken] == ["received", "received"]
@@ -52,13 +47,13 @@ def test_uploads_are_taken_while_the_broker_is_away_and_run_when_it_is_back(site
 
 
 def test_an_upload_is_answered_while_the_broker_hangs(site: Site) -> None:
-    with stopped(site.pids("valkey")[-1]):
+    with stopped(site.pid("valkey")):
         taken = upload(site, "hangs")
     assert end_of(site, taken) == "ranked"
 
 
 def test_messages_that_the_broker_has_lost_are_sent_again(site: Site, broker_cli: Any) -> None:
-    with stopped(site.pids("agent")[-1]):
+    with stopped(site.pid("agent")):
         taken = [upload(site, f"emptied {number}") for number in range(2)]
         while {site.api("GET", f"submissions/{one['id']}").json()["state"] for one in taken} != {"queued"}:
             pass
@@ -71,7 +66,7 @@ def broker_cli(site: Site) -> Any:
     from valkey import Valkey
 
     def say(word: str) -> object:
-        with Valkey(unix_socket_path=str(Path(site.home) / "run" / "valkey.sock")) as client:
+        with Valkey(unix_socket_path=site.broker_socket()) as client:
             return client.execute_command(word)
 
     return say

@@ -6,6 +6,8 @@ import re
 import pytest
 from django.apps import apps
 from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from leaderboard.competitions.models import Phase
 from leaderboard.ledger.models import Entry
@@ -13,8 +15,10 @@ from leaderboard.ledger.services import verify
 from leaderboard.pipeline import private
 from leaderboard.runs.models import HiddenResult
 from leaderboard.standings.commitments import commitment_of
+from leaderboard.standings.preview import preview
+from leaderboard.submissions.models import Submission
 from leaderboard.submissions.services import withdraw
-from tests.leaderboard.cast import make_competition, make_user
+from tests.leaderboard.cast import later, make_competition, make_phase, make_user
 from tests.leaderboard.hidden import an_hour_passes, asked, close, rank, score_hidden
 from tests.leaderboard.host import Host, drive, queue, send
 
@@ -129,6 +133,44 @@ def test_a_preview_is_stale_once_somebody_withdraws(ready, boss, host, capsys):
     assert "changed since that preview" in refused(capsys, "demo/open", "--confirm", digest, "--by", "boss")
     say(capsys, "demo/open", "--confirm", digest_of(say(capsys, "demo/open")), "--by", "boss")
     assert json.loads(Entry.objects.get(kind="phase.released").data)["order"] == [first.pk]
+
+
+def test_a_preview_is_stale_once_the_phases_rules_open_something_else(ready, boss, capsys):
+    phase, *_ = ready
+    before = say(capsys, "demo/open")
+    assert "Opens to everybody, of every version on the board: scripts, logs, findings, seeds, receipts." in before
+    spec = phase.spec | {"visibility": phase.spec["visibility"] | {"logs": "never"}}
+    Phase.objects.filter(pk=phase.pk).update(spec=spec)
+    assert "changed since" in refused(capsys, "demo/open", "--confirm", digest_of(before), "--by", "boss")
+    assert "Never opens: logs." in say(capsys, "demo/open")
+
+
+def test_a_preview_is_stale_once_anything_of_a_row_has_changed(ready, boss, capsys):
+    _, first, _ = ready
+    before = digest_of(say(capsys, "demo/open"))
+    Submission.objects.filter(pk=first.pk).update(note="another note")
+    assert "changed since" in refused(capsys, "demo/open", "--confirm", before, "--by", "boss")
+
+
+def test_the_preview_says_which_phases_still_score_on_these_shards(ready, capsys):
+    phase, *_ = ready
+    assert "No other phase scores on these shards" in say(capsys, "demo/open")
+    make_phase(phase.competition, "final")
+    assert "still to be scored on in demo/final:" in say(capsys, "demo/open")
+
+
+def test_a_preview_takes_the_same_queries_however_many_entries_there_are(host, django_assert_num_queries):
+    demo = make_competition(advance=5)
+    first = rank(host, demo, 2.0)
+    phase = close(first.phase)
+    with CaptureQueriesContext(connection) as alone:
+        preview(phase)
+    few = len(alone)  # counted now: a request forgets them
+    Phase.objects.update(closes=later(days=1))
+    for bpb in (2.1, 2.2, 2.3):
+        rank(host, demo, bpb)
+    with django_assert_num_queries(few):
+        assert len(preview(phase).again) == 4
 
 
 def test_an_open_phase_is_not_released_and_the_sentence_says_how_to_end_it(host, boss, capsys):

@@ -15,6 +15,7 @@ from typing import Any
 MOST_BYTES = 4_194_304  # of one unpacked text; no policy takes larger files
 _MOST_MEMORY = 128 << 20  # for a dictionary, which the payload's header may ask for
 _MOST_DICTIONARY = 64 << 20
+_MOST_STREAMS = 64  # one after the other in one payload; empty ones cost time and give nothing
 
 MODULES = frozenset({"base64", "binascii", "bz2", "codecs", "gzip", "io", "lzma", "zlib"})
 CONSTANTS: dict[str, int] = {
@@ -54,7 +55,9 @@ def _bounded(data: bytes) -> bytes:
 def _streams(data: bytes, make: Callable[[], Any], *, strict: bool = False) -> bytes:
     """Decompress streams that follow each other. What follows the last one is ignored, unless `strict`."""
     out = b""
-    while data:
+    for _ in range(_MOST_STREAMS):
+        if not data:
+            return out
         stream = make()
         try:
             out = _bounded(out + stream.decompress(data, MOST_BYTES + 1))
@@ -65,6 +68,8 @@ def _streams(data: bytes, make: Callable[[], Any], *, strict: bool = False) -> b
         if not stream.eof:
             raise Unreadable("its payload ends too early")
         data = stream.unused_data.lstrip(b"\0") if strict else stream.unused_data
+    if data:
+        raise Unreadable(f"its payload is made of more than {_MOST_STREAMS} streams")
     return out
 
 
@@ -223,6 +228,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "zlib.decompress": inflate,
     "zlib.decompressobj": _zlib_object,
 }
+
+# What these do before the first byte comes out: they make room for what they may have to remember.
+COSTLY = ("bz2.", "gzip.", "lzma.", "zlib.", "codecs.")
 
 METHODS: dict[tuple[type, str], Callable[..., Any]] = {
     (str, "encode"): _encode,

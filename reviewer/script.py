@@ -52,14 +52,14 @@ class Script:
 
     def path_of(self, call: cst.Call) -> list[str]:
         """Return the dotted paths of what a call calls."""
-        return self.values.paths(call.func)
+        return self.values.callees(call)
 
     @cached_property
     def called(self) -> dict[str, list[cst.Call]]:
         """Every call under each dotted path that it may call, in source order. Rules look up what they know."""
         found: dict[str, list[cst.Call]] = defaultdict(list)
         for call in self.tree.of(cst.Call):
-            for path in self.values.paths(call.func):
+            for path in self.values.callees(call):
                 found[path].append(call)
         return dict(found)
 

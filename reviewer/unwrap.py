@@ -17,11 +17,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from reviewer.decoders import CONSTANTS, FUNCTIONS, METHODS, MODULES, MOST_BYTES, Unreadable
+from reviewer.decoders import CONSTANTS, COSTLY, FUNCTIONS, METHODS, MODULES, MOST_BYTES, Decompressor, Unreadable
 
 MOST_WORK = 8 * MOST_BYTES  # bytes made by all steps together
 _STEP = 64  # what any step costs, however little it makes
+_START = 32_768  # what a decompressor costs before its first byte: memory to remember in, and up to 64 streams
 _CALLS_DEEP = 16
+_MOST_HANDED = 20_000  # characters of one value, all its parts together; rules look into no longer ones
 # Names whose meaning for the inner text would change with the shell's: whether it is run or imported, and its file.
 _RESERVED = frozenset({"__name__", "__file__", "__builtins__", "__spec__", "__loader__", "__package__", "__cached__"})
 _BUILTINS = frozenset({"str", "bytes", "bytearray", "compile", "len", "int", "globals", "locals", "chr"})
@@ -55,10 +57,15 @@ class Code:
 
 @dataclass(frozen=True)
 class Unpacked:
-    """The text that a shell executes, as bytes, and what the shell's own names mean in it."""
+    """The text that a shell executes, as bytes, and what the shell's own names mean in it.
+
+    `names` are those whose value can be written down. `others` (helpers, long payloads, open streams) mean inside what
+    the shell's own statements make of them.
+    """
 
     data: bytes
-    names: dict[str, Ref | str | bytes | int] = field(default_factory=dict)
+    names: dict[str, Any] = field(default_factory=dict)
+    others: frozenset[str] = frozenset()
 
 
 def unpack(shell: ast.Module) -> Unpacked | Unreadable | None:
@@ -80,15 +87,28 @@ def unpack(shell: ast.Module) -> Unpacked | Unreadable | None:
         return Unreadable(f"its payload cannot be decoded ({type(error).__name__})")
     if not reader.decoded:
         return None  # what it executes can be written down as it is
-    return Unpacked(data, {n: v for n, v in reader.names.items() if isinstance(v, Ref) or _is_short(v)})
+    plain = {name: value for name, value in reader.names.items() if isinstance(value, Ref) or _size(value) >= 0}
+    return Unpacked(data, plain, frozenset(reader.names.keys() - plain.keys()))
 
 
 def _is_exec(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "exec"
 
 
-def _is_short(value: Any) -> bool:
-    return isinstance(value, str | bytes | int) and (isinstance(value, int) or len(value) <= 1_000)
+def _size(value: Any, left: int = _MOST_HANDED, depth: int = 0) -> int:
+    """Return how long a value would be in a text, or -1 where it is too long, too deep, or no value at all."""
+    if isinstance(value, str | bytes | int | None):
+        size = len(value) if isinstance(value, str | bytes) else 20
+        return size if size <= left else -1
+    if not isinstance(value, list | dict) or depth > _CALLS_DEEP:
+        return -1
+    total = 2
+    for part in value if isinstance(value, list) else (*value.keys(), *value.values()):
+        size = _size(part, left - total, depth + 1)
+        if size < 0 or total + size + 2 > left:
+            return -1
+        total += size + 2
+    return total
 
 
 class _Reader:
@@ -98,6 +118,7 @@ class _Reader:
         self.names: dict[str, Any] = {}  # of the module
         self._given: dict[str, Any] = {}  # the arguments of the helper that is worked out
         self.decoded = False
+        self._mutable = False  # whether a bytearray has been made
         self._left = MOST_WORK
         self._depth = 0
 
@@ -120,7 +141,7 @@ class _Reader:
             case ast.AnnAssign(target=target, annotation=ast.Name(), value=ast.expr() as value):
                 self._assign(target, self.value(value))
             case ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=value):
-                self._set(name, self._sum(self._name(name), self.value(value)))
+                self._set(name, self._added(self._name(name), self.value(value)))
             case ast.FunctionDef(decorator_list=[], returns=None, body=[*before, ast.Return(value=ast.expr() as body)]):
                 if not all(isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant) for s in before):
                     raise _NoShell
@@ -130,10 +151,9 @@ class _Reader:
 
     def executed(self, call: ast.expr) -> str | bytes:
         """Return what the last statement executes. The spaces that it may be given are this module's own."""
-        if not isinstance(call, ast.Call) or "exec" in self.names or call.keywords or not 1 <= len(call.args) <= 3:
+        if not isinstance(call, ast.Call) or call.keywords or not 1 <= len(call.args) <= 3:
             raise _NoShell
-        spaces = (Ref("builtins.globals()"), Ref("builtins.locals()"))
-        if any(self.value(space) not in spaces for space in call.args[1:]):
+        if not all(map(_is_own_space, call.args[1:])):
             raise _NoShell
         made = self.value(call.args[0])
         source = made.source if isinstance(made, Code) else made
@@ -147,8 +167,8 @@ class _Reader:
         self._set(target.id, made)
 
     def _set(self, name: str, value: Any) -> None:
-        if name in _RESERVED or name == "*":
-            raise _NoShell
+        if name in _RESERVED or name in _BUILTINS or name in ("*", "exec"):
+            raise _NoShell  # also where this text never uses the built-in: a shell inside it may
         self.names[name] = value
 
     def _name(self, name: str) -> Any:
@@ -218,6 +238,12 @@ class _Reader:
         self._pay(len(left) + len(right))
         return left + right
 
+    def _added(self, left: Any, right: Any) -> Any:
+        """Return what `+=` gives; a list and a bytearray have other names that see it grow."""
+        if isinstance(left, list) or (isinstance(left, bytes) and self._mutable):
+            raise _NoShell
+        return self._sum(left, right)
+
     def _cut(self, base: Any, part: ast.expr) -> Any:
         if not isinstance(base, str | bytes | list):
             raise _NoShell
@@ -240,12 +266,15 @@ class _Reader:
             raise _NoShell
         if called.path == "builtins.compile":
             return _compiled(args, keywords)
-        if called.path in ("builtins.globals", "builtins.locals") and not args and not keywords:
-            return Ref(f"{called.path}()")
+        self._mutable |= called.path.startswith("builtins.bytearray")
+        if called.path.startswith(COSTLY):
+            self._pay(_START)
         self.decoded |= called.path.split(".")[0] in MODULES or called.path.endswith(".fromhex")
         return self._apply(FUNCTIONS.get(called.path), args, keywords)
 
     def _method(self, base: Any, name: str, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
+        if isinstance(base, Decompressor):
+            self._pay(_START)
         return self._apply(METHODS.get((type(base), name)), [base, *args], keywords)
 
     def _apply(self, function: Callable[..., Any] | None, args: Sequence[Any], keywords: dict[str, Any]) -> Any:
@@ -283,6 +312,14 @@ class _Reader:
         self._left -= size + _STEP
         if self._left < 0:
             raise Unreadable("unpacking it would take too long")
+
+
+def _is_own_space(node: ast.expr) -> bool:
+    """Tell whether this is the module's own names, written where they are asked: a helper has others."""
+    match node:
+        case ast.Call(func=ast.Name(id="globals" | "locals"), args=[], keywords=[]):
+            return True
+    return False
 
 
 def _compiled(args: Sequence[Any], keywords: dict[str, Any]) -> Code:

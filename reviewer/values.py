@@ -46,6 +46,8 @@ ENVIRONMENT_NAMES = frozenset({"environ", "environb", "getenv", "getenvb"})
 IMPORTERS = frozenset(
     ["builtins.__import__", "importlib.import_module", "importlib.__import__", "pkgutil.resolve_name", "pydoc.locate"]
 )
+ATTRGETTER, METHODCALLER = "operator.attrgetter", "operator.methodcaller"
+GETTER_MADE = (f"{ATTRGETTER}.", f"{METHODCALLER}.")  # with the name that it was made for: `….system()`
 
 
 class Values:
@@ -232,10 +234,24 @@ class Values:
             return [Own(v.node, v.given + rest) if isinstance(v, Own) else v for v in inner]
         if path == f"{ENVIRON}.copy":
             return [Ref(ENVIRON)]
-        if isinstance(node.func, cst.Call) and path == "operator.attrgetter()":
-            name = self.constant(node.func.args[0].value) if node.func.args else None
-            return self._member(args[0], name) if args and isinstance(name, str) else []
+        if path == METHODCALLER or (path == ATTRGETTER and len(args) == 1):
+            name = self.constant(first)
+            return [Ref(f"{path}.{name}()")] if isinstance(name, str) and len(name) < 100 else [Ref(f"{path}()")]
+        if path.startswith(GETTER_MADE) and path.endswith("()"):
+            found = self._got(path, node)
+            return found if path.startswith(ATTRGETTER) else [Ref(f"{v.path}()") for v in found if isinstance(v, Ref)]
         return [Ref(f"{path}()")] if len(path) < 200 else []
+
+    def _got(self, path: str, node: cst.Call) -> list[Value]:
+        """Return what a getter of this path takes from the one thing that it is called with."""
+        args = [a.value for a in node.args if a.keyword is None and not a.star]
+        return self._member(args[0], path.removesuffix("()").split(".", 2)[2]) if args else []
+
+    def callees(self, node: cst.Call) -> list[str]:
+        """Return the paths of what a call calls, a `methodcaller` and the method that it calls both."""
+        paths = self.paths(node.func)
+        made = [path for path in paths if path.startswith(GETTER_MADE[1]) and path.endswith("()")]
+        return paths + [v.path for path in made for v in self._got(path, node) if isinstance(v, Ref)]
 
     def _either(self, node: cst.IfExp) -> list[Value]:
         return [*self.of(node.body), *self.of(node.orelse)]

@@ -59,6 +59,7 @@ class UnsafeLoad(Rule):
         "import numpy as np\nx = np.load('out/a.npy', allow_pickle=True)  # !\ny = np.load('out/a', None, True)  # !\n",
         "m.load_state_dict(s, strict=False)  # !\nm.load_state_dict(s, False)  # !\nm.load_state_dict(s, **o)  # !\n",
         "import torch\nf = m.load_state_dict\nf(s, strict=0)  # !\ntorch.nn.Module.load_state_dict(m, s, False)  # !\n",
+        "import torch, operator\nx = operator.methodcaller('load', 'a')(torch)  # !\n",
         "getattr(m, 'load_' + 'state_dict')(s, strict=LATER)  # !\n",
     )
 

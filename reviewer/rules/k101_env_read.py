@@ -140,6 +140,7 @@ class EnvRead(Rule):
         "import os\nmatch os:\n    case object(environ=e):  # !\n        x = e\n",
         "import os, functools\nx = functools.reduce(getattr, ['environ'], os)  # !\n",
         "import os\nx = list(map(getattr, [os], ['env' + 'iron']))  # !\n",
+        "import os, operator\nx = operator.methodcaller('get', 'LR')(os.environ)  # !\n",
         "import os, operator\ng = operator.attrgetter('environ')  # !\nx = g(os)['LR']\n",
         "import os\nx = os.__getattribute__('environ')['LR']  # !\n",
         "import pydoc\nx = pydoc.locate('os.environ')['LR']  # !\n",

@@ -11,6 +11,7 @@ from reviewer.rules.base import Found, Rule
 from reviewer.rules.helpers import where_given
 from reviewer.rules.programs import OTHERS, TAKE_A_COMMAND, UNMISTAKABLE, only_asks, program_of, spawning
 from reviewer.script import Script
+from reviewer.values import ATTRGETTER, METHODCALLER
 
 _ON_SOMETHING = UNMISTAKABLE | {"system", "popen", "fork"}
 
@@ -47,6 +48,8 @@ class ProcessSpawn(Rule):
         "def run(c):\n    return c\nrun('ls')\ndef call(x):\n    return x\ncall(2)\n",
         "from subprocess import CalledProcessError, PIPE\n",
         "import threading\nthreading.Thread(target=f).start()\n",
+        "import operator, platform\nprint(operator.methodcaller('system')(platform))\n",
+        "import operator\nrows = sorted(rows, key=operator.attrgetter('loss'))\n",
     )
     INVALID: ClassVar = (
         "import subprocess\nsubprocess.run(['git', 'rev-parse', 'HEAD'])  # !\n",
@@ -77,6 +80,10 @@ class ProcessSpawn(Rule):
         "import subprocess, threading\nthreading.Thread(target=subprocess.run, args=(['ls'],)).start()  # !\n",
         "from os import system as s\nlist(map(s, ['ls']))  # !\n",
         "import os\nm = {'a': os}\nm['a'].system('ls')  # !\nm['a'].execv('ls', [])  # !\n",
+        "import operator, os\noperator.methodcaller('system', 'ls')(os)  # !\n",
+        "import os\nfrom operator import methodcaller as m\nf = m('execv', 'ls', [])  # !\nf(os)  # !\n",
+        "import operator, os\nlist(map(operator.methodcaller('sys' + 'tem', 'ls'), [os]))  # !\n",
+        "import operator, os\ng = operator.attrgetter('system')  # !\ng(os)('ls')  # !\n",
         "import torch.distributed.run as r\nr.main(['train.py'])  # !\n",
         "import multiprocessing as mp\nmp.set_executable('/bin/sh')  # !\n",
     )
@@ -87,6 +94,7 @@ class ProcessSpawn(Rule):
                 for call in calls:
                     yield from self._call(script, call, usual)
         yield from _on_something(script)
+        yield from _by_name(script)
         for node in _handed_on(script):
             what = f"`{script.tree.code(node)}` is handed on, and what it starts is known only during the run."
             yield Found(node, what, _REMEDY)
@@ -114,6 +122,17 @@ def _on_something(script: Script) -> Iterator[Found]:
             if isinstance(call, cst.Call) and call.func is attribute:
                 what = f"`.{name}` of something that is known only during the run seems to start a program."
                 yield Found(call, what, _REMEDY, "reject" if name in UNMISTAKABLE else "review")
+
+
+def _by_name(script: Script) -> Iterator[Found]:
+    """Find a getter of such a name that is not called on something known at once."""
+    for _, call in script.calling((ATTRGETTER, METHODCALLER)):
+        name = script.values.constant(call.args[0].value) if call.args else None
+        above = script.tree.parent(call)
+        known = isinstance(above, cst.Call) and above.func is call and bool(script.values.of(above))
+        if name in _ON_SOMETHING and not known:
+            what = f"`.{name}` of something that is known only during the run seems to start a program."
+            yield Found(call, what, _REMEDY, "reject" if name in UNMISTAKABLE else "review")
 
 
 def _handed_on(script: Script) -> Iterator[cst.CSTNode]:

@@ -11,7 +11,7 @@ from leaderboard.submissions.models import Submission
 from leaderboard.submissions.visibility import Access
 from leaderboard.web import probes as of_probes
 from leaderboard.web import receipts
-from leaderboard.web.device import Device, of_live, of_receipt
+from leaderboard.web.usage import Device, of_live, of_receipt
 from leaderboard.web.wording import visible
 from scoring import outcomes
 

@@ -80,9 +80,11 @@ def _broken(rule: Rule, error: Exception) -> Finding:
 
 
 def _place(script: Script, found: list[tuple[Rule, Found | Setting]]) -> tuple[list[Finding], list[Knob]]:
-    nodes = [item.node for _, item in found if item.node is not script.tree.module]
-    spans = script.tree.spans(nodes) if nodes else {}
-    spans[id(script.tree.module)] = Span(1, 1, 1)
+    tree = script.tree
+    placeless = {id(item.node) for _, item in found if item.node is tree.module or tree.is_outside(item.node)}
+    nodes = [item.node for _, item in found if id(item.node) not in placeless]
+    spans = tree.spans(nodes) if nodes else {}
+    spans.update(dict.fromkeys(placeless, Span(1, 1, 1)))
     lines = script.text.split("\n")
     inherited = _Inherited(script.policy.baseline, lines)
     findings: dict[tuple[str, Span, str], Finding] = {}
@@ -92,8 +94,7 @@ def _place(script: Script, found: list[tuple[Rule, Found | Setting]]) -> tuple[l
         if isinstance(item, Setting):
             knobs[Knob(rule.code, span.line, item.key, item.default, item.value)] = None
             continue
-        whole = item.node is script.tree.module
-        kept = not whole and inherited.holds(span)
+        kept = id(item.node) not in placeless and inherited.holds(span)
         severity: Severity = milder(script.policy.severity(rule.code), "info" if kept else item.at_most)
         findings.setdefault(
             (rule.code, span, item.what),
@@ -105,11 +106,16 @@ def _place(script: Script, found: list[tuple[Rule, Found | Setting]]) -> tuple[l
                 column=span.column,
                 end_line=span.end_line,
                 message=f"{spelled(item.what)}\n{spelled(item.remedy)}",
-                snippet="" if whole else clip(lines[span.line - 1].strip()),
+                snippet=_snippet(script, item.node, "" if id(item.node) in placeless else lines[span.line - 1]),
                 inherited=kept,
             ),
         )
     return _capped(findings.values()), list(knobs)[:MOST_FINDINGS]
+
+
+def _snippet(script: Script, node: cst.CSTNode, line: str) -> str:
+    """Return the line of a finding; of what a shell defines, and the text inside uses, the code itself."""
+    return clip(line.strip() or ("" if node is script.tree.module else script.tree.code(node)))
 
 
 def _capped(findings: Iterable[Finding]) -> list[Finding]:

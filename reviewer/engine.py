@@ -25,11 +25,15 @@ _NOT_NODES = frozenset({type(None), str, bool, cst.MaybeSentinel})
 
 
 class Tree:
-    """A parsed script: its nodes by class, their parents, and, on demand, their places."""
+    """A parsed script: its nodes by class, their parents, and, on demand, their places.
 
-    def __init__(self, text: str, compiled: ast.Module | None = None) -> None:
+    `outside` are statements that run before the text and are not in it, so they have no place: a shell's.
+    """
+
+    def __init__(self, text: str, compiled: ast.Module | None = None, outside: Sequence[cst.CSTNode] = ()) -> None:
         self.text = text
         self.compiled = compiled
+        self.outside = outside
         self.module = cst.parse_module(text)
         self._nodes: dict[type, list[Any]] = defaultdict(list)
         self._parents: dict[int, cst.CSTNode] = {}
@@ -37,7 +41,8 @@ class Tree:
 
     def _walk(self) -> None:
         nodes, parents, getters = self._nodes, self._parents, GETTERS
-        stack: list[cst.CSTNode] = [self.module]
+        parents.update((id(statement), self.module) for statement in self.outside)
+        stack: list[cst.CSTNode] = [*self.outside, self.module]
         while stack:
             node = stack.pop()
             cls = type(node)
@@ -83,6 +88,11 @@ class Tree:
     def enclosing(self, node: cst.CSTNode, cls: type[N]) -> N | None:
         """Return the nearest node of a class around this one."""
         return next((a for a in self.ancestors(node) if isinstance(a, cls)), None)
+
+    def is_outside(self, node: cst.CSTNode) -> bool:
+        """Tell whether a node is not in the text, but in what runs before it."""
+        known = {id(statement) for statement in self.outside}
+        return bool(known) and (id(node) in known or any(id(above) in known for above in self.ancestors(node)))
 
     def code(self, node: cst.CSTNode) -> str:
         """Return the source of one node."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 import libcst as cst
@@ -33,14 +33,34 @@ def _read(unpacked: Unpacked, shell: Script) -> Script | Finding:
     if isinstance(compiled, Finding):
         return replace(compiled, view="unpacked")
     try:
-        script = Script(text, shell.policy, compiled, shell.launch, layer=shell.layer + 1)
+        outside = [*shell.tree.outside, *_binding(shell, unpacked.others)]
+        script = Script(text, shell.policy, compiled, shell.launch, layer=shell.layer + 1, outside=outside)
     except cst.ParserSyntaxError as error:
         return replace(gate.unparsed(error.raw_line), view="unpacked")
     module = script.scopes.module
-    for name, meaning in unpacked.names.items():  # the shell's names are the inner text's, too
+    script.handed = {n: v for n, v in shell.handed.items() if n not in unpacked.others} | unpacked.names
+    for name, meaning in script.handed.items():  # the shell's names are the inner text's, too
         if isinstance(meaning, Ref):
             module.names[name].append(Binding("ref", None, module, meaning.path))
         else:
             literal = cst.parse_expression(repr(meaning))
             module.names[name].append(Binding("expr", literal, module))
     return script
+
+
+def _binding(shell: Script, names: Collection[str]) -> Iterator[cst.CSTNode]:
+    """Yield the statements of a shell that bind one of these names."""
+    for statement in shell.tree.module.body:
+        small = statement.body if isinstance(statement, cst.SimpleStatementLine) else (statement,)
+        for one in small:
+            match one:
+                case cst.FunctionDef(name=cst.Name(value=name)) if name in names:
+                    yield one
+                case cst.Assign(targets=targets) if any(_name(t.target) in names for t in targets):
+                    yield one
+                case cst.AnnAssign(target=target) | cst.AugAssign(target=target) if _name(target) in names:
+                    yield one
+
+
+def _name(node: cst.CSTNode) -> str:
+    return node.value if isinstance(node, cst.Name) else ""

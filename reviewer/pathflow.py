@@ -57,6 +57,10 @@ _SAME_METHODS = {
     "decode",
     "expanduser",
     "lower",
+    "values",
+    "items",
+    "pop",
+    "copy",
 }
 _FIELD = re.compile(r"\{[^{}]*\}|%[-+ #0-9.]*[a-zA-Z]")
 

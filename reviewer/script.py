@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
@@ -35,12 +35,14 @@ class Script:
         compiled: ast.Module | None = None,
         launch: LaunchFacts | None = None,
         layer: int = 0,
+        outside: Sequence[cst.CSTNode] = (),
     ) -> None:
         self.text = text
         self.policy = policy
         self.launch = launch
         self.layer = layer  # how many shells it was packed in
-        self.tree = Tree(text, compiled)
+        self.handed: dict[str, Any] = {}  # by those shells: names and what they are
+        self.tree = Tree(text, compiled, outside)
         self.values = Values(self.tree)
         self.scopes = self.values.scopes
         self.budget = self.values.budget

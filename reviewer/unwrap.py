@@ -24,6 +24,7 @@ _STEP = 64  # what any step costs, however little it makes
 _START = 32_768  # what a decompressor costs before its first byte: memory to remember in, and up to 64 streams
 _CALLS_DEEP = 16
 _MOST_HANDED = 20_000  # characters of one value, all its parts together; rules look into no longer ones
+_MOST_HANDED_IN_ALL = 10 * _MOST_HANDED
 # Names whose meaning for the inner text would change with the shell's: whether it is run or imported, and its file.
 _RESERVED = frozenset({"__name__", "__file__", "__builtins__", "__spec__", "__loader__", "__package__", "__cached__"})
 _BUILTINS = frozenset({"str", "bytes", "bytearray", "compile", "len", "int", "globals", "locals", "chr"})
@@ -87,7 +88,12 @@ def unpack(shell: ast.Module) -> Unpacked | Unreadable | None:
         return Unreadable(f"its payload cannot be decoded ({type(error).__name__})")
     if not reader.decoded:
         return None  # what it executes can be written down as it is
-    plain = {name: value for name, value in reader.names.items() if isinstance(value, Ref) or _size(value) >= 0}
+    plain, left = {}, _MOST_HANDED_IN_ALL
+    for name, value in reader.names.items():
+        size = 0 if isinstance(value, Ref) else _size(value)
+        if 0 <= size <= left:
+            plain[name] = value
+            left -= size
     return Unpacked(data, plain, frozenset(reader.names.keys() - plain.keys()))
 
 

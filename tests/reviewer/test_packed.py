@@ -7,6 +7,7 @@ import gzip
 import lzma
 import tracemalloc
 import zlib
+from types import ModuleType
 
 import pytest
 
@@ -205,6 +206,11 @@ OTHERWISE = (
     "if True:\n    exec(GOOD)\n",
     "exec(GOOD); exec(GOOD)\n",
     "exec((zlib := base64) and GOOD)\n",
+    "f = lambda: locals()\nexec(GOOD, f())\n",
+    "exec(GOOD, {})\n",
+    "a = [GOOD]\nb = a\na += ['y = 2']\nexec(b[-1])\n",
+    "a = bytearray(GOOD)\nb = a\na += b'y = 2'\nexec(b.decode())\n",
+    "compile = lambda a, b, c: 'y = 2'\nexec(GOOD)\n",
     "x = 'a'\ndef g():\n    return x\ndef f(x):\n    return g()\nexec(GOOD[:0] + bytes(f(GOOD)))\n",
 )
 
@@ -227,6 +233,60 @@ def test_names_of_the_shell_mean_the_same_inside() -> None:
     (finding,) = (f for f in review(shell, isolated=False).findings if f.rule == "S401")
     assert (finding.view, finding.severity) == ("unpacked", "reject")
     assert "packed" in finding.message
+
+
+WITHIN = "import base64, bz2, gzip, lzma, zlib\n{before}exec({decode}(base64.b64decode({text!r})))\n"
+
+
+def within(before: str, data: bytes, decode: str = "") -> str:
+    return WITHIN.format(before=before, decode=decode, text=base64.b64encode(data))
+
+
+@pytest.mark.parametrize(
+    ("before", "inside", "rule"),
+    [
+        ("Q = ['/etc/passwd']\n", "open(Q[0])\n", "D303"),
+        ("Q = {'a': '/etc/passwd'}\n", "for p in Q.values():\n    open(p)\n", "D303"),
+        (f"Q = '/etc/passwd{'x' * 1_000}'\n", "open(Q[:11])\n", "D303"),
+        ("q = lambda: '/etc/passwd'\n", "open(q())\n", "D303"),
+        ("def q(): return '/etc/' + 'passwd'\n", "open(q())\n", "D303"),
+        ("P = 'passwd'; q = lambda x: x + P\n", "open(q('/etc/'))\n", "D303"),
+        ("q = lambda: os.system('ls')\n", "import os\nq()\n", "S402"),
+        ("q = lambda k: E[k]\n", "from os import environ as E\nq('LR')\n", "K101"),
+        ("Q = ['dev', 'cpu']\n", "from prepare import make_dataloader\nmake_dataloader(t, 8, 256, Q[0])\n", "E205"),
+    ],
+)
+@pytest.mark.parametrize("layers", [1, 2])
+def test_whatever_a_shell_binds_is_known_inside(before: str, inside: str, rule: str, layers: int) -> None:
+    text = inside
+    for layer in range(layers):
+        text = within(before if layer == layers - 1 else "", text.encode())
+    found = [f for f in review(text, isolated=False).findings if f.view == "unpacked" and f.rule == rule]
+    assert {f.severity for f in found} == {"reject"}
+
+
+def test_what_a_shell_defines_is_shown_as_it_stands_there() -> None:
+    text = within("q = lambda: E['LR']\n", b"from os import environ as E\nq()\n")
+    policy = Policy(baseline="from os import environ as E\n")
+    (found,) = (f for f in review(text, policy, isolated=False).findings if f.view == "unpacked" and f.rule == "K101")
+    assert (found.severity, found.line, found.snippet) == ("reject", 1, "E['LR']")
+
+
+@pytest.mark.parametrize("module", [bz2, gzip, lzma])
+def test_a_payload_of_some_streams_is_read_and_one_of_very_many_is_not(module: ModuleType) -> None:
+    name = f"{module.__name__}.decompress"
+    lines = b"".join(module.compress(f"x{i} = 1\n".encode()) for i in range(60))
+    assert SHELL in summary(review(within("", lines, name), isolated=False))
+    empty = zlib.compress(module.compress(b"") * 100_000, 9)
+    report = review(within("", empty, f"{name}(zlib.decompress").replace(")))", "))))"), isolated=False)
+    assert "more than 64 streams" in next(f.message for f in report.findings if f.rule == "S401")
+
+
+def test_decompressing_again_and_again_is_too_long() -> None:
+    again = "".join(f"a{i} = d(P)\n" for i in range(2_000))
+    text = within(f"P = {bz2.compress(b'x')!r}\nd = bz2.decompress\n{again}", b"x = 1\n")
+    report = review(text, isolated=False)
+    assert "would take too long" in next(f.message for f in report.findings if f.rule == "S401")
 
 
 def test_a_policy_decides_about_the_shell_and_never_about_what_is_in_it() -> None:

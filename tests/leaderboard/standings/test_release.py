@@ -169,6 +169,7 @@ def test_a_preview_takes_the_same_queries_however_many_entries_there_are(host, d
     Phase.objects.update(closes=later(days=1))
     for bpb in (2.1, 2.2, 2.3):
         rank(host, demo, bpb)
+    phase = close(phase)
     with django_assert_num_queries(few):
         assert len(preview(phase).again) == 4
 

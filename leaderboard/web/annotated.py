@@ -9,7 +9,7 @@ from leaderboard.submissions.models import Submission
 from leaderboard.web import findings
 from leaderboard.web.source import Line, decode, fitting, lines
 
-LINES = 6_000  # shown at most; the script as a file has all
+LINES = 4_000  # shown at most; the script as a file has all
 
 
 def annotated(submission: Submission, report: dict[str, Any] | None) -> dict[str, Any]:

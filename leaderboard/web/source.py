@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from html import escape
 
-from django.utils.html import escape
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 
 from leaderboard.web.colours import parts
 from leaderboard.web.wording import ODD
@@ -21,7 +21,8 @@ LARGEST_TEXT = 512 * 1024
 CONTEXT = 2  # lines shown above and below a finding
 EXCERPT = 14  # lines of one excerpt at most
 MARKUP = 2_000_000  # characters of HTML that one view shows at most; a line of odd ones has thirty for each
-_BLANK = mark_safe("")
+_BLANK = SafeString("")
+_SPECIAL = re.compile(r"""[&<>"']|""" + ODD.pattern)  # what is not shown as it stands: most pieces have none of it
 
 
 @dataclass(frozen=True)
@@ -46,10 +47,11 @@ def lines(text: str) -> tuple[SafeString, ...]:
     count = len(plain) - (plain[-1] == "" and len(plain) > 1)  # what follows the last line's end is no line
     if len(text) > LARGEST_TEXT or any(len(line) > LONGEST_LINE for line in plain):
         return tuple(
-            _html(line[:LONGEST_LINE] + (" …" if len(line) > LONGEST_LINE else ""), "") for line in plain[:count]
+            _joined([_html(line[:LONGEST_LINE] + (" …" if len(line) > LONGEST_LINE else ""), "")])
+            for line in plain[:count]
         )
     done: list[SafeString] = []
-    current: list[SafeString] = []
+    current: list[str] = []
     for colour, piece in parts(text):
         head, *more = piece.split("\n")
         current.append(_html(head, colour))
@@ -80,12 +82,11 @@ def excerpt(text: str, first: int, last: int) -> list[Line]:
     return [Line(number, every[number - 1], first <= number <= last) for number in range(start, end + 1)]
 
 
-def _joined(line: list[SafeString]) -> SafeString:
-    return mark_safe("".join(line)) if any(line) else _BLANK  # noqa: S308 - every part went through _html
+def _joined(line: list[str]) -> SafeString:
+    return SafeString("".join(line)) if any(line) else _BLANK  # every part went through _html
 
 
-def _html(text: str, css: str) -> SafeString:
-    if not text:
-        return _BLANK
-    shown = ODD.sub(lambda odd: f'<span class="odd">U+{ord(odd[0]):04X}</span>', str(escape(text)))
-    return mark_safe(f'<span class="{css}">{shown}</span>' if css else shown)  # noqa: S308 - escaped on the line above
+def _html(text: str, css: str) -> str:
+    if _SPECIAL.search(text):
+        text = ODD.sub(lambda odd: f'<span class="odd">U+{ord(odd[0]):04X}</span>', escape(text))
+    return f'<span class="{css}">{text}</span>' if css and text else text

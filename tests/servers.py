@@ -78,6 +78,7 @@ def postgresql() -> Path:
         try:
             psycopg.connect(f"postgresql://holdout@/postgres?host={folder}").close()
         except psycopg.OperationalError:
+            os.sched_yield()  # its turn: with two cores whoever asks without pause keeps the server from starting
             continue
         return folder
 

@@ -11,6 +11,8 @@ import pytest
 from tests.e2e.scripts import BIGRAM
 from tests.e2e.site import Site, last_event
 
+LOOKS = 5_000  # each a request, of some ten milliseconds
+
 
 @contextmanager
 def stopped(*pids: int) -> Iterator[None]:
@@ -55,8 +57,11 @@ def test_an_upload_is_answered_while_the_broker_hangs(site: Site) -> None:
 def test_messages_that_the_broker_has_lost_are_sent_again(site: Site, broker_cli: Any) -> None:
     with stopped(site.pid("agent")):
         taken = [upload(site, f"emptied {number}") for number in range(2)]
-        while {site.api("GET", f"submissions/{one['id']}").json()["state"] for one in taken} != {"queued"}:
-            pass
+        for _ in range(LOOKS):
+            states = [site.api("GET", f"submissions/{one['id']}").json()["state"] for one in taken]
+            if states == ["queued", "queued"]:
+                break
+        assert states == ["queued", "queued"]
         broker_cli("FLUSHALL")
     assert [end_of(site, one) for one in taken] == ["ranked", "ranked"]
 

@@ -80,7 +80,7 @@ def test_the_command_refuses_a_wrong_request_with_one_sentence(
 
 def test_a_script_that_is_too_large_is_refused(site: Site) -> None:
     ended = site.submit(BIGRAM + "#" * 300_000)
-    assert ended.returncode in (2, 4)
+    assert (ended.returncode, last_event(ended)["code"]) == (2, "too_large")
     assert "262,144" in ended.stdout + ended.stderr
 
 

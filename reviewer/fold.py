@@ -90,7 +90,13 @@ def _plain(value: Any) -> Any:
 
 
 def _sequence(node: cst.List | cst.Tuple, lookup: Lookup) -> Any:
-    return _all([e.value for e in node.elements if isinstance(e, cst.Element)], lookup)
+    values = []
+    for element in node.elements:
+        (value,) = _all((element.value,), lookup)
+        values += value if isinstance(element, cst.StarredElement) else [value]
+        if len(values) > _MAX_TEXT:
+            return UNKNOWN
+    return values
 
 
 def _binary(node: cst.BinaryOperation, lookup: Lookup) -> Any:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from reviewer.fold import UNKNOWN
 from reviewer.script import Script
 
 _ASKING = frozenset({"nvidia-smi", "neuron-ls"})  # programs that say what devices there are, and do nothing else
+# What they may be asked: their other options write files, set clocks, reset devices.
+_QUESTION = re.compile(
+    r"-[Lqxidhajwtvms]|-l|-lms|--(?:id|format|display|loop|loop-ms|query(?:-[a-z-]+)?)(?:=[\w.,:+-]*)?"
+    r"|--(?:list-gpus|xml-format|help|version|json-output|topology|wide|show-all-procs)"
+    r"|(?!(?:daemon|replay|drain)\Z)\w[\w.,:+-]*"
+)
+_WHICH_ONE = re.compile(r"--(?:id|format|display|query-[a-z-]+)=")
 _SHELL = frozenset(";&|$`<>(){}\n\\")
 TAKE_A_COMMAND = frozenset(
     [
@@ -20,10 +29,21 @@ TAKE_A_COMMAND = frozenset(
     ]
 )
 _SHELLS = frozenset({"os.popen", "os.system", "subprocess.getoutput", "subprocess.getstatusoutput"})
-OTHERS = frozenset(["os.fork", "os.startfile", "pty.spawn", "pty.fork", "pexpect.spawn", "pexpect.run", "spawn.spawn"])
+_BY_NAME = (
+    "os.fork os.startfile pty.spawn pty.fork pexpect.spawn pexpect.run spawn.spawn ccompiler.new_compiler "
+    "unixccompiler.UnixCCompiler webbrowser.get webbrowser.open webbrowser.open_new webbrowser.open_new_tab "
+    "webbrowser.register webbrowser.GenericBrowser webbrowser.BackgroundBrowser ensurepip.bootstrap pip.main "
+    "venv.create venv.EnvBuilder pydoc.pipepager pydoc.tempfilepager exec_command.exec_command f2py.compile "
+    "collect_env.run collect_env.run_and_read_all collect_env.run_and_parse_first_match collect_env.main "
+    "collect_env.run_and_return_first_line collect_env.get_env_info collect_env.get_pretty_env_info "
+    "script_helper.spawn_python script_helper.run_python_until_end script_helper.assert_python_ok"
+)
+OTHERS = frozenset(_BY_NAME.split())
 _LAUNCHERS = frozenset(
     [f"torch.distributed.{m}.{f}" for m in ("run", "launch") for f in ("main", "run")]
     + [f"torch.distributed.{m}.{f}" for m in ("launcher", "launcher.api") for f in ("launch_agent", "elastic_launch")]
+    + ["distutils.core.setup", "distutils.core.run_setup", "setuptools.setup", "ensurepip._bootstrap"]
+    + ["pip._internal.main", "pip._internal.cli.main.main"]
 )
 # Nothing else is called like this, whatever it is a part of.
 UNMISTAKABLE = frozenset(
@@ -59,7 +79,31 @@ def only_asks(script: Script, call: cst.Call, path: str, command: cst.BaseExpres
     if isinstance(whole, str) and _SHELL & set(whole):
         return False
     listed = isinstance(command, cst.List | cst.Tuple) or isinstance(whole, list)
-    return not (shell and listed) and program_of(script, command) in _ASKING
+    if (shell and listed) or program_of(script, command) not in _ASKING:
+        return False
+    if isinstance(whole, str | list):
+        return all(isinstance(word, str) and _QUESTION.fullmatch(word) for word in _words(whole)[1:])
+    return isinstance(command, cst.List | cst.Tuple) and _only_questions(script, command)
+
+
+def _words(command: str | list[object]) -> list[object]:
+    return [*command.split()] if isinstance(command, str) else command
+
+
+def _only_questions(script: Script, command: cst.List | cst.Tuple) -> bool:
+    """Tell whether what only the run knows in a command is no more than which device is asked about, and what."""
+    before: object = ""
+    for element in command.elements[1:]:
+        word = script.values.constant(element.value)
+        if word is UNKNOWN:
+            start = element.value.parts[0] if isinstance(element.value, cst.FormattedString) else None
+            is_which = isinstance(start, cst.FormattedStringText) and _WHICH_ONE.match(start.value)
+            if isinstance(element, cst.StarredElement) or not (is_which or before in ("-i", "--id")):
+                return False
+        elif not isinstance(word, str) or not _QUESTION.fullmatch(word):
+            return False
+        before = word
+    return True
 
 
 def program_of(script: Script, command: cst.BaseExpression | None) -> str:

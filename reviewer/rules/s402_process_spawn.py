@@ -21,9 +21,10 @@ class ProcessSpawn(Rule):
 
     What it looks for
         `subprocess`, `os.system`, `os.popen`, `os.exec…`, `os.spawn…`, `os.fork`, `pty`, asyncio's subprocesses and
-        torch's launchers, called or handed on under any name; through a helper, the finding stands where the helper is
-        called. A constant `nvidia-smi` or `neuron-ls` is only noted. Workers of a data loader, and processes and
-        threads of `multiprocessing`, run functions of this file and are no finding.
+        torch's launchers, compilers, installers and browsers, called or handed on under any name; through a helper,
+        the finding stands where the helper is called. A constant `nvidia-smi` or `neuron-ls` that only asks is only
+        noted. Workers of a data loader, and processes and threads of `multiprocessing`, run functions of this file and
+        are no finding.
 
     Why it is refused
         Another program is not in the file, so nobody has audited what it does: a shell reads the environment, a
@@ -41,6 +42,9 @@ class ProcessSpawn(Rule):
         "import os\nos.system('nvidia-smi')\nx = os.popen('neuron-ls').read()\n",
         "from subprocess import run\ndef gpu(i):\n    return run(['nvidia-smi', '-i', str(i)])\n",
         "import subprocess\ndef sh(c):\n    return subprocess.run(c)\nsh(['nvidia-smi'])\n",
+        "import subprocess\nsubprocess.run(['nvidia-smi', 'topo', '-m'])\n"
+        "subprocess.run(['nvidia-smi', f'--id={i}', '--query-gpu=name,clocks.sm', '--format=csv,noheader'])\n",
+        "import os\nos.system('neuron-ls --json-output')\nos.system('nvidia-smi -q -d MEMORY,UTILIZATION -i 0,1')\n",
         "import torch.multiprocessing as mp\nmp.spawn(f, args=(2,), nprocs=2)\nmp.Process(target=f).start()\n",
         "import torch\nloader = torch.utils.data.DataLoader(d, num_workers=2)\n",
         "from concurrent.futures import ProcessPoolExecutor\nwith ProcessPoolExecutor() as p:\n    p.map(f, x)\n",
@@ -63,6 +67,14 @@ class ProcessSpawn(Rule):
         "import subprocess\nsubprocess.run(['./nvidia-smi'])  # !\nsubprocess.run(command)  # !\n",
         "import subprocess\ndef sh(c):\n    return subprocess.run(c)\nsh(['nvidia-smi'])\nsh(['ls'])  # !\n",
         "import subprocess\ndef sh(c):\n    return subprocess.run(c)  # !\nsh(['nvidia-smi'])\nlist(map(sh, cs))\n",
+        "import subprocess as s\ns.run(['nvidia-smi', '-f', 'prepare.py'])  # !\ns.run(['nvidia-smi', '-fx'])  # !\n",
+        "import subprocess as s\ns.run(['nvidia-smi', '-q', '--filename=a'])  # !\ns.run(['nvidia-smi', x])  # !\n",
+        "import os\nos.system('nvidia-smi -f prepare.py')  # !\nos.system('nvidia-smi \\'-f\\' a')  # !\n",
+        "import subprocess as s\ns.run(['nvidia-smi', '-i', '0', '-r'])  # !\ns.run(['nvidia-smi', *words])  # !\n",
+        "from torch.utils import collect_env as c\nc.run('ls')  # !\nc.run_and_read_all(f, 'ls')  # !\n",
+        "from distutils.ccompiler import new_compiler as n\nn().compile(['out/a.c'])  # !\n",
+        "import webbrowser as w\nw.get('ls %s').open('x')  # !\nw.open('x')  # !\n",
+        "import ensurepip, pydoc\nensurepip.bootstrap()  # !\npydoc.pipepager('x', 'sh')  # !\n",
         "import os\nif os.fork() == 0:  # !\n    pass\n",
         "import os\nos.execvp('python', ['python'])  # !\nos.spawnlp(os.P_WAIT, 'ls', 'ls')  # !\n",
         "import os\nos.posix_spawn('/bin/ls', ['ls'], {})  # !\n",

@@ -244,7 +244,8 @@ def _nats(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
     nats = []
     for row, target in zip(logits, targets, strict=True):  # row by row, since a whole batch leaves the cache
         wide = row.to(torch.float64)
-        nats.append(torch.logsumexp(wide, -1) - wide.gather(-1, target[:, None]).squeeze(-1))
+        wide = wide - wide.amax(-1, keepdim=True)  # before anything is added: huge logits would round it away
+        nats.append(wide.exp().sum(-1).log() - wide.gather(-1, target[:, None]).squeeze(-1))
     return torch.stack(nats)
 
 
@@ -327,7 +328,9 @@ def _load(train_py: Path, checkpoint: Path, device: torch.device) -> torch.nn.Mo
     if not train_py.is_file():
         raise _Unusable(f"there is no script {train_py}: name it with --train-py")
     if not checkpoint.exists():
-        raise _Unusable(f"there is no checkpoint {checkpoint}: train first (python {train_py}), or name one with --checkpoint")
+        raise _Unusable(
+            f"there is no checkpoint {checkpoint}: train first (python {train_py}), or name one with --checkpoint"
+        )
     random.seed(SEED)
     torch.manual_seed(SEED)
     module = types.ModuleType("train")

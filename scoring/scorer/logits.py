@@ -1,7 +1,9 @@
 """From logits to nats. The only place on the platform that looks at what a model said.
 
 The scorer normalises over all V tokens itself, in float64, so a model can only state logits: a probability that is
-unnormalised, or computed for the target alone, cannot be expressed.
+unnormalised, or computed for the target alone, cannot be expressed. That holds for logits of any size: the largest one
+is taken away from all before anything is added, and the loss is ln Σ exp(l - top) + (top - target). Were top added to
+the logarithm first, at 1e17 it would round ln V away, and an even guess would cost nothing.
 """
 
 from __future__ import annotations
@@ -31,9 +33,9 @@ def measure(logits: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, 
     for start in range(0, len(targets), step):
         piece = slice(start, start + step)
         wide = room[: len(targets[piece])].copy_(logits[piece])
+        wide.sub_(wide.amax(dim=1, keepdim=True))
         chosen = wide.gather(1, targets[piece, None])
-        top = wide.amax(dim=1, keepdim=True)
-        torch.sub(wide.sub_(top).exp_().sum(dim=1, keepdim=True).log_().add_(top), chosen, out=nats[piece])
+        torch.sub(wide.exp_().sum(dim=1, keepdim=True).log_(), chosen, out=nats[piece])
     nats = nats.squeeze(1)
     if not torch.isfinite(nats).all():  # 1e308 minus -1e308
         raise NonFinite

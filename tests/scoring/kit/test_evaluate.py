@@ -124,3 +124,16 @@ def test_the_models_mode_is_left_as_it_was(kit: ModuleType) -> None:
     kit.evaluate_bpb(model, kit.ensure_tokenizer(), BATCH, LENGTH, "cpu", "dev", max_tokens=50)
     kit.causality_check(model, kit.ensure_tokenizer(), BATCH, LENGTH, "cpu")
     assert model.training
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("offset", [1e3, 1e8, 1e17])
+def test_an_even_guess_costs_its_logarithm_however_large_the_logits(
+    kit: ModuleType, offset: float, dtype: torch.dtype
+) -> None:
+    class Even(torch.nn.Module):
+        def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+            return torch.full((*tokens.shape, VOCAB), offset, dtype=dtype)
+
+    result = kit.evaluate_bpb(Even(), kit.ensure_tokenizer(), BATCH, LENGTH, "cpu", "dev")
+    assert result["total_nats"] == pytest.approx(result["num_tokens"] * math.log(VOCAB), rel=1e-12)

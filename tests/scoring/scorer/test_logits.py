@@ -44,6 +44,28 @@ def test_adding_a_constant_to_all_logits_changes_nothing(shift: float) -> None:
     assert torch.allclose(position_nats(logits + shift, targets), position_nats(logits, targets), atol=1e-9)
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("offset", [1e3, 1e8, 1e17, -1e17])
+def test_an_even_guess_costs_its_logarithm_however_large_the_logits(offset: float, dtype: torch.dtype) -> None:
+    nats = position_nats(torch.full((3, 1024), offset, dtype=dtype), torch.tensor([0, 7, 1023]))
+    assert nats.tolist() == pytest.approx([math.log(1024)] * 3, rel=1e-15)
+
+
+SIZES = {torch.float64: 8e307, torch.float32: 3e38, torch.float16: 6e4, torch.bfloat16: 3e38}
+
+
+@settings(deadline=None)
+@given(st.data(), st.sampled_from(list(SIZES)))
+def test_losses_are_those_of_a_distribution_whatever_the_logits(data: st.DataObject, dtype: torch.dtype) -> None:
+    """Huge, tiny, all alike or far apart: over the vocabulary, exp(-loss) adds up to one."""
+    offset = data.draw(st.sampled_from([0.0, 1e3, 1e8, 1e17]) if SIZES[dtype] > 1e17 else st.just(0.0))
+    near = st.floats(-40, 40).map(lambda value: offset + value)
+    row = data.draw(st.lists(near | st.floats(-SIZES[dtype], SIZES[dtype]), min_size=2, max_size=40))
+    logits = torch.tensor(row, dtype=torch.float64).to(dtype).expand(len(row), -1)
+    nats = position_nats(logits, torch.arange(len(row)))
+    assert math.fsum(torch.exp(-nats).tolist()) == pytest.approx(1.0, abs=1e-12)
+
+
 def test_pieces_join_without_a_seam(monkeypatch: pytest.MonkeyPatch) -> None:
     logits, targets = torch.randn(50, 9, generator=torch.Generator().manual_seed(1)), torch.arange(50) % 9
     whole = position_nats(logits, targets)
@@ -64,9 +86,3 @@ def test_finite_logits_whose_loss_overflows_are_refused() -> None:
     logits = torch.tensor([[1.7e308, -1.7e308]], dtype=torch.float64)
     with pytest.raises(NonFinite):
         position_nats(logits, torch.tensor([1]))
-
-
-def test_probabilities_over_the_vocabulary_sum_to_one() -> None:
-    row = torch.tensor([[5.0, 800.0, -3.0, 799.0]])
-    nats = torch.cat([position_nats(row, torch.tensor([target])) for target in range(4)])
-    assert math.fsum(torch.exp(-nats).tolist()) == pytest.approx(1.0, abs=1e-12)

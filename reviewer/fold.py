@@ -90,7 +90,7 @@ def _plain(value: Any) -> Any:
 
 
 def _sequence(node: cst.List | cst.Tuple, lookup: Lookup) -> Any:
-    values = []
+    values: list[Any] = []
     for element in node.elements:
         (value,) = _all((element.value,), lookup)
         values += value if isinstance(element, cst.StarredElement) else [value]

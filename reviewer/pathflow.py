@@ -13,29 +13,15 @@ from collections.abc import Iterable, Iterator, Sequence
 import libcst as cst
 
 from reviewer.fold import UNKNOWN
-from reviewer.paths import HOLE, MARKS, OUT, WORK, absolute, joined, leads_outside, parent
+from reviewer.machine import FOLDERS, SOURCES, place_of
+from reviewer.paths import HOLE, MARKS, OUT, WORK, absolute, cut, joined, leads_outside, parent
 from reviewer.scope import Binding, Function, parameters
 from reviewer.script import Script
 from reviewer.values import Own
 
 _MOST = 24  # alternatives kept for one expression; those that lead outside are kept first
+_HOPS = 8
 _LONGEST = 4_096  # characters, as for the kernel
-_KIT = "prepare"
-
-_TEXTS = {
-    "os.sep": "/",
-    "os.path.sep": "/",
-    "os.pardir": "..",
-    "os.path.pardir": "..",
-    "os.curdir": ".",
-    "os.path.curdir": ".",
-    "os.devnull": "/dev/null",
-    "os.path.devnull": "/dev/null",
-    **dict.fromkeys(
-        ["sys.prefix", "sys.base_prefix", "sys.exec_prefix", "sys.base_exec_prefix", "sys.executable"], OUT
-    ),
-}
-_FOLDERS = {"os.getcwd": WORK, "os.getcwdb": WORK, "tempfile.gettempdir": "/tmp", "tempfile.mkdtemp": f"/tmp/{HOLE}"}  # noqa: S108
 _CLASSES = tuple(f"pathlib.{n}" for n in ("Path", "PosixPath", "PurePath", "PurePosixPath", "WindowsPath"))
 JOINING = frozenset({"os.path.join", "posixpath.join", *_CLASSES})
 _ABSOLUTE = frozenset({"os.path.abspath", "os.path.realpath", "posixpath.abspath", "posixpath.realpath"})
@@ -43,10 +29,13 @@ _PARENT = frozenset({"os.path.dirname", "posixpath.dirname"})
 _SAME = frozenset(
     [f"builtins.{n}" for n in ("str", "bytes", "sorted", "list", "tuple", "set", "iter", "next", "reversed")]
     + ["os.fspath", "os.fsdecode", "os.fsencode", "os.path.normpath", "os.path.splitext", "os.path.split"]
+    + ["os.path.relpath", "posixpath.relpath"]
     + ["os.path.expanduser", "os.path.expandvars", "glob.glob", "glob.iglob", "posixpath.normpath"]
 )
 _ONE_OF = frozenset({"builtins.zip", "builtins.enumerate", "builtins.map", "builtins.filter", "itertools.chain"})
 TRANSPARENT = JOINING | _ABSOLUTE | _PARENT | _SAME
+_ONE_TEXT = JOINING | _ABSOLUTE | _PARENT | {"os.getcwd", "os.fspath", "os.fsdecode", "builtins.str"}
+_PARTED = frozenset({"split", "rsplit", "partition", "rpartition"})
 _SAME_METHODS = {
     "as_posix",
     "with_suffix",
@@ -181,7 +170,7 @@ class Paths:
 
     def _bound(self, binding: Binding) -> Iterator[Found]:
         if binding.kind == "ref":
-            yield _TEXTS.get(binding.path, HOLE), None
+            yield place_of(binding.path) or HOLE, None
         elif binding.kind in ("expr", "drawn"):
             yield from self.of(binding.node)
         elif binding.kind == "param":
@@ -211,11 +200,10 @@ class Paths:
 
     def _attribute(self, node: cst.Attribute) -> Iterator[Found]:
         name = node.attr.value
-        for path in self._script.values.paths(node):
-            if path in _TEXTS:
-                yield _TEXTS[path], None
-            elif name == "__file__" and path.split(".")[0] != _KIT:
-                yield OUT, None
+        known = self._script.values.paths(node)
+        yield from self._places(known)
+        if not known and name in ("__file__", "__path__") and not self._is_own_module(node.value):
+            yield OUT, None
         if name == "parent":
             yield from ((parent(text), at) for text, at in self.of(node.value))
         elif name in ("root", "anchor") and any(text[:1] in ("/", WORK) for text, _ in self.of(node.value)):
@@ -239,14 +227,51 @@ class Paths:
             if given is not None:
                 yield from ((text, at or given) for text, at in self.of(given))
 
+    def _places(self, known: Iterable[str]) -> Iterator[Found]:
+        for path in known:
+            if (place := place_of(path)) is not None:
+                yield place, None
+
+    def _is_own_module(self, node: cst.CSTNode) -> bool:
+        """Tell whether this is `sys.modules[__name__]`."""
+        match node:
+            case cst.Subscript(slice=[cst.SubscriptElement(slice=cst.Index(value=cst.Name(value="__name__")))]):
+                return "sys.modules" in self._script.values.paths(node.value)
+        return False
+
     def _subscript(self, node: cst.Subscript) -> Iterable[Found]:
-        if not isinstance(node.value, cst.Attribute) or node.value.attr.value != "parents":
-            return self.of(node.value)
         part = node.slice[0].slice
-        steps = self._script.values.constant(part.value) if isinstance(part, cst.Index) else UNKNOWN
+        index = self._script.values.constant(part.value) if isinstance(part, cst.Index) else UNKNOWN
+        of_what = node.value.attr.value if isinstance(node.value, cst.Attribute) else ""
+        if of_what == "parents" and isinstance(node.value, cst.Attribute):
+            return self._parents(node.value.value, index)
+        known = self._script.values.paths(node)
+        if index == 0 and "sys.path" in self._script.values.paths(node.value):
+            return [(WORK, None)]  # where the script lies
+        if known and (places := list(self._places(known))):
+            return places
+        base = node.value.value if of_what == "parts" and isinstance(node.value, cst.Attribute) else node.value
+        if of_what == "parts" or self._is_text(node.value):
+            begins = part.upper is not None if isinstance(part, cst.Slice) else index == 0
+            return [(cut(text, from_start=begins), at) for text, at in self.of(base)]
+        method = base.func.attr.value if isinstance(base, cst.Call) and isinstance(base.func, cst.Attribute) else ""
+        if method in _PARTED and index == -1:
+            return [(HOLE if text[:1] in (WORK, OUT) else text, at) for text, at in self.of(base)]
+        return self.of(base)
+
+    def _is_text(self, node: cst.CSTNode, hops: int = 0) -> bool:
+        """Tell whether this is certainly one path as text, and no list of them: then its parts are cut-off paths."""
+        if isinstance(node, cst.Name) and hops < _HOPS:
+            bindings = self._script.scopes.of(node).find(node.value)
+            return bool(bindings) and all(
+                b.kind == "expr" and b.node is not None and self._is_text(b.node, hops + 1) for b in bindings[:_HOPS]
+            )
+        return isinstance(node, cst.Call) and any(path in _ONE_TEXT for path in self._script.path_of(node))
+
+    def _parents(self, base: cst.BaseExpression, steps: object) -> Iterable[Found]:
         if type(steps) is not int or not 0 <= steps <= 64:
             return [(OUT, None)]
-        found = self.of(node.value.value)
+        found = self.of(base)
         for _ in range(steps + 1):
             found = tuple((parent(text), at) for text, at in found)
         return found
@@ -259,8 +284,10 @@ class Paths:
                     yield from self.of(returned)
             elif (path := value.path) in JOINING:
                 yield from self._joined(args)
-            elif path in _FOLDERS:
-                yield _FOLDERS[path], None
+            elif path in FOLDERS:
+                yield FOLDERS[path], None
+            elif path in SOURCES and args and self._script.values.paths(args[0]):
+                yield OUT, None
             elif path in _ABSOLUTE and args:
                 yield from ((absolute(text), at) for text, at in self.of(args[0]))
             elif path in _PARENT and args:
@@ -270,6 +297,7 @@ class Paths:
             elif path in _ONE_OF and args:
                 yield from (found for arg in args for found in self.of(arg))
             elif path in ("os.environ.get", "os.getenv", "builtins.getattr"):
+                yield from self._places(self._script.values.paths(node))
                 yield from self.of(args[-1] if len(args) == (3 if "getattr" in path else 2) else None)
             elif path.endswith(".cwd") and path.startswith("pathlib."):
                 yield WORK, None
@@ -279,12 +307,16 @@ class Paths:
             yield from self._method(node.func.value, node.func.attr.value, args)
 
     def _method(self, base: cst.BaseExpression, name: str, args: Sequence[cst.BaseExpression]) -> Iterator[Found]:
-        if name in _SAME_METHODS:
+        if name in ("strip", "rstrip", "removesuffix", "replace") and args:
+            yield from ((self._shortened(text, name, args), at) for text, at in self.of(base))
+        elif name in _SAME_METHODS:
             yield from self.of(base)
         elif name in ("resolve", "absolute"):
             yield from ((absolute(text), at) for text, at in self.of(base))
         elif name == "format":
             yield from self._filled(base, args)
+        elif name in ("split", "partition"):
+            yield from ((OUT if text[:1] == WORK else HOLE, at) for text, at in self.of(base))
         elif name in ("rsplit", "rpartition"):
             yield from ((parent(text), at) for text, at in self.of(base))
         elif name == "joinpath":
@@ -301,6 +333,15 @@ class Paths:
             for element in args[0].elements:
                 parts += [between, self.of(element.value)] if parts else [self.of(element.value)]
             yield from self._sum(parts)
+
+    def _shortened(self, text: str, name: str, args: Sequence[cst.BaseExpression]) -> str:
+        """Return a path after a method that takes some of its text away; of the run's folder that leaves another."""
+        if name == "replace":
+            new = self._script.values.constant(args[1]) if len(args) > 1 else UNKNOWN
+            harmless = isinstance(new, str) and new.strip(".") != "" and "/" not in new
+            return OUT if text in (WORK, OUT) and not harmless else HOLE
+        gone = self._script.values.constant(args[0])
+        return OUT if text == WORK and gone not in ("/", "\n", " ") else text
 
 
 def _given_by(call: cst.Call, names: Sequence[str]) -> dict[str, cst.BaseExpression]:

@@ -44,7 +44,7 @@ class OutsidePath(Rule):
         Absolute paths, `..`, `/proc`, `/sys`, `/var/run/secrets` and home folders, given to whatever opens, lists or
         asks for files: `open`, `os`, `glob`, `shutil`, `pathlib`, `torch.load`, `numpy.memmap` and the like. Paths are
         followed through names, fields, helpers, `os.path.join`, `pathlib` and f-strings. `expanduser` and `Path.home`
-        are found wherever they stand.
+        are found wherever they stand. So are the folders of Python and its packages, once something is opened there.
 
     Why it is refused
         What a run knows must come from the training data that the kit hands out. Other files of the machine can hold
@@ -52,7 +52,8 @@ class OutsidePath(Rule):
 
     Do instead
         Ask the kit for data and for its paths, write to `out/…`, and keep scratch files in `/tmp`. Relative paths below
-        the folder of the run are free. A competition can allow further folders.
+        the folder of the run are free, and so is the kit's `/holdout/constants.json`. A competition can allow further
+        folders.
     """
 
     code = "D303"
@@ -70,6 +71,11 @@ class OutsidePath(Rule):
         "import torch\ndef load_for_eval(path, device):\n    return torch.load(path, weights_only=True)\n",
         "import tempfile, os\nopen(os.path.join(tempfile.mkdtemp(), 'x'), 'w')\nos.makedirs(os.path.dirname(p))\n",
         "url = 'https://example.org/../a'\ncheck(url)\n",
+        "import json\nc = json.load(open('/holdout/constants.json'))\nopen(c['data_dir'] + '/a')\n",
+        "import sys, os\nopen(os.path.join(sys.path[0], 'out', 'a'))\nprint(sys.path, sys.executable, sys.prefix)\n",
+        "import os\nn = os.getcwd().split('/')[-1]\nopen(f'out/{n}', 'w')\nopen(__file__.replace('.py', '.log'))\n",
+        "import glob, os\nfs = sorted(glob.glob(os.path.join(os.getcwd(), '*.bin')))[:2]\nopen(fs[0])\n",
+        "import __main__, sys\nopen(__main__.__file__), open(sys.modules[__name__].__file__)\nopen('a', dir_fd=None)\n",
         "class A:\n    def open(self, x):\n        return x\nA().open('/a b')\n",
     )
     INVALID: ClassVar = (
@@ -104,6 +110,21 @@ class OutsidePath(Rule):
         "import sys\nsys.path.append('..')  # !\n",
         "import os\np = os.environ.get('D', '/data')\nopen(p + '/x')  # !\n",
         "import torch, os\nopen(os.path.join(os.path.dirname(torch.__file__), 'a'))  # !\n",
+        "import sys, os\nos.listdir(sys.path[-1])  # !\nfor p in sys.path:\n    open(p + '/a')  # !\n",
+        "import sys\nfrom glob import glob\nglob(sys.path[2] + '/torch/**/*.h')  # !\nopen(sys.executable)  # !\n",
+        "import os\nopen(os.path.join(os.path.abspath(os.curdir).split('work')[0], 'etc'))  # !\n",
+        "import os\nh = os.getcwd()\nopen(os.path.join(h[:1], 'etc'))  # !\nopen(h.replace('work', '') + 'x')  # !\n",
+        "from pathlib import Path\nopen(Path(Path.cwd().parts[0], 'etc'))  # !\n",
+        "import os\nopen(os.getcwd().removesuffix('work') + 'etc')  # !\nopen(os.path.relpath('/etc/x'))  # !\n",
+        "import site, os\nos.listdir(site.getsitepackages()[0])  # !\n",
+        "import sysconfig\nopen(sysconfig.get_path('purelib') + '/a')  # !\n",
+        "import torch, os, inspect\nos.listdir(torch.__path__[0])  # !\nopen(inspect.getfile(torch))  # !\n",
+        "import torch\nopen(getattr(torch, '__file__'))  # !\nopen(vars(torch)['__file__'])  # !\n",
+        "import sys\nfor m in sys.modules.values():\n    open(m.__file__)  # !\n",
+        "import importlib.util as u\nopen(u.find_spec('torch').origin)  # !\n",
+        "import os\nd = os.open('.', os.O_RDONLY)\nf = os.open('etc', 0, dir_fd=d)  # !\n",
+        "P = {'a': '/etc/x'}\nfor p in P.values():\n    open(p)  # !\n",
+        "open('/holdout/../etc/x')  # !\nopen('/holdout/constants.jsonl')  # !\nopen('/holdout/data')  # !\n",
         "open('/dev/../etc/passwd')  # !\nopen('/tmp/../etc/x')  # !\nopen(f'\\x2fetc/{x}')  # !\n",
         "import os\nos.chdir('/')  # !\nos.symlink('/etc', 'out/x')  # !\n",
     )
@@ -122,6 +143,8 @@ class OutsidePath(Rule):
         for call in calls:
             for arg in call.args:
                 yield from _outside(script, paths, arg.value)
+            if "dir_fd" in script.text and (given := _dir_fd(script, call)) is not None:
+                yield Found(given, "Which folder this path begins in is known only during the run.", _REMEDY, "review")
         for _, call in script.calling(_HOMES.split()):
             yield _home(script, call)
         if "expanduser" in script.text:
@@ -164,6 +187,13 @@ def _outside(
             name = shown(text) if not text.startswith(OUT) else script.tree.code(node)
             what = f"`{clip(name, 80)}` leads out of the folder of the run."
             yield Found(given or place or node, what, _REMEDY)
+
+
+def _dir_fd(script: Script, call: cst.Call) -> cst.Arg | None:
+    for arg in call.args:
+        if arg.keyword is not None and arg.keyword.value.endswith("dir_fd"):
+            return arg if script.values.constant(arg.value) is not None else None
+    return None
 
 
 def _home(script: Script, node: cst.CSTNode) -> Found:

@@ -7,7 +7,8 @@ what is printed after *ready* can be heard before *ready* is. Later nobody reads
 that the model is not charged for.
 
 There are two servers, one after the other. When the scorer says *scored*, the first is killed; only when nothing of it
-is left is the second one started, and listened to in the same way.
+is left is the second one started. Nothing that the second prints is ever shown: the first has seen rows, and what it
+may have left on this host for the second to find is not to come out as the reason why that one did not load.
 """
 
 import json
@@ -127,9 +128,9 @@ class Session:
             sandbox.wait()
 
     def reason(self) -> bytes:
-        """Return the output that explains why a model did not load; empty at every other end."""
+        """Return the output that explains why the first model did not load; empty at every other end."""
         failed = self.result is not None and self.result.get("code") == "load_failed"
-        return self.held if failed and not self.ready and not self.cause else b""
+        return self.held if failed and not self.ready and not self.scored and not self.cause else b""
 
     def verdict(self, words: str, complaint: str) -> tuple[str, str]:
         """Return (outcome code, detail for the team): `words` are the model's last, `complaint` the scorer's own.

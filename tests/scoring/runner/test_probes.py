@@ -1,5 +1,6 @@
 """Server P with everything real: runner, sandboxes, scorer, receipt."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -77,12 +78,13 @@ def test_what_becomes_of_server_p_becomes_of_the_run(stage: ScoreStage, line: st
     assert (result.code, result.receipt["score"], result.log) == (code, None, "")
 
 
-def test_a_server_that_loads_only_once_does_not_load(stage: ScoreStage) -> None:
-    """Chance decides here; what it prints while it loads is its reason, for the second server as for the first."""
-    once = "import os\nif os.urandom(1)[0] < 128: raise SystemExit('not this time')\n" + HONEST
-    results = [stage.score(once) for _ in range(4)]
-    assert {result.code for result in results} <= {"ok", "load_failed"}
-    assert all("not this time" in result.log for result in results if result.code == "load_failed")
+def test_a_server_that_loads_only_once_does_not_load_and_its_words_are_not_shown(stage: ScoreStage) -> None:
+    """By then server A has seen rows, and what it left somewhere could be among the words of server P."""
+    again = "import os\nif 'inputs-again' in open('/proc/self/mountinfo').read(): raise SystemExit('a secret')\n"
+    result = stage.score(again + HONEST)
+    assert (result.code, result.detail, result.log) == ("load_failed", "", "")
+    assert "a secret" not in json.dumps(result.events)
+    assert result.receipt["log"]["bytes"] == 0
 
 
 def test_a_baseline_leaves_a_reference_by_which_others_are_drawn(stage: ScoreStage) -> None:

@@ -25,6 +25,7 @@ NOT_LOADED = {"ok": False, "code": "load_failed"}
     [
         ({"result": NOT_LOADED}, b"held"),
         ({"result": NOT_LOADED, "ready": True}, b""),
+        ({"result": NOT_LOADED, "scored": True}, b""),
         ({"result": NOT_LOADED, "cause": "log_limit"}, b""),
         ({"result": CRASHED}, b""),
         ({"result": OK}, b""),

@@ -82,14 +82,14 @@ def ask_probes(
     device: str,
     deadline: float,
 ) -> list[Seen]:
-    """Ask all batches in order; give what became of each question. Raises ScoreFailed."""
+    """Ask all batches in order, one at a time; give what became of each question. Raises ScoreFailed."""
     random = SystemRandom()
     seen = [[_unseen(question, answers, device) for question in batch] for batch in batches]
 
     def tokens(sequence: int) -> torch.Tensor:
         return torch.stack([hide(rows, question, dev, random) for question in batches[sequence]])
 
-    for sequence, dtype, block in converse(channel, len(batches), tokens, deadline, crew):
+    for sequence, dtype, block in converse(channel, len(batches), tokens, deadline, crew, at_once=1):
         if dtype != answers.dtype:
             raise ScoreFailed("wrong_shape")
         records = [(seen[sequence][piece.slot], piece) for piece in block]

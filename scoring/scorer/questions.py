@@ -1,12 +1,12 @@
 """Which questions server P is asked, in which order, and in which company.
 
 Strict questions come first. Their rows are dealt to lanes, one slot of the batch each: a lane is a stretch of adjacent
-rows in their order, and of a row all cuts in ascending order. A batch takes the next question of each lane. So when a
-question is asked, nothing that was asked before, and nothing in the same batch, holds what follows its cut: not the
-row itself, nor the row after it, which begins with this row's last target. Only where one lane ends and another begins
-has the row after been asked before, so that this one token was seen: in no more rows than a batch has slots, at random
-places, and a row's last target is never asked strictly. With as few batches it cannot be avoided. P may know the order:
-it was never shown the continuation.
+rows in their order, and of a row all cuts in ascending order. A batch takes the next question of each lane, and is
+answered before the next one is shown. So when a question is asked, nothing that was asked before, and nothing in the
+same batch, holds what follows its cut: not the row itself, nor the row after it, which begins with this row's last
+target. Only where one lane ends and another begins has the row after been asked before, so that this one token was
+seen: in no more rows than a batch has slots, at random places, and a row's last target is never asked strictly. With as
+few batches it cannot be avoided. P may know the order: it was never shown the continuation.
 
 Repeats come last: by then P has been asked everything else. A row comes back whole, in another slot than A's, among as
 few of its former neighbours as can be, and never beside an adjacent row.

@@ -138,6 +138,20 @@ def test_what_fails_only_before_server_p_fails(tiny: Tiny, tmp_path: Path, line:
     assert failure.value.code == code
 
 
+def test_server_p_is_not_shown_a_question_before_it_has_answered_the_last(tiny: Tiny, tmp_path: Path) -> None:
+    """Another question that waits on the channel lies in shared memory, open to the model that computes this one."""
+    looks = (
+        "import os, select; from sys import _getframe\n"
+        "        def server(frame):\n"
+        "            own = frame.f_locals.get('self')\n"
+        "            return own if hasattr(own, '_channel') else server(frame.f_back)\n"
+        f"        if {SECOND} and self.calls <= 3:\n"
+        "            if select.select([server(_getframe())._channel], [], [], 0.2)[0]: os._exit(1)"
+    )
+    shown = [*rows_of(tiny).inputs.tolist(), [tiny.manifest["bos"]] * LENGTH]
+    assert probed(tiny, tmp_path, script(looks, ROWS=shown), power=3).breaches == []
+
+
 def test_a_type_that_changes_from_batch_to_batch_is_none(tiny: Tiny, tmp_path: Path) -> None:
     with pytest.raises(ScoreFailed) as failure:
         probed(tiny, tmp_path, script("logits = logits.double() if self.calls % 2 else logits"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+import math
 from datetime import datetime
 from typing import Any
 
@@ -79,9 +80,15 @@ def bpb_text(row: dict[str, Any], places: int | None) -> str:
         why = one_line(row.get("outcome") or "")
         return f"no score: {why}" if why else "no score"
     places = len(str(bpb).partition(".")[2]) if places is None else places
-    half = "" if low is None or high is None else f" ± {(high - low) / 2:.{max(places, 1)}f}"
+    shown = max(places, 1)
+    half = "" if low is None or high is None else f" ± {_up((high - low) / 2, shown):.{shown}f}"
     unknown = "" if half else ", no interval yet"
     return f"{bpb:.{places}f}{half} (n = {one_line(row.get('n', 1))}{unknown})"
+
+
+def _up(value: float, places: int) -> float:
+    """Return a half width that is no less for having been rounded; what float64 makes of it counts for nothing."""
+    return math.ceil(round(value * 10**places, 6)) / 10**places
 
 
 def private_text(submission: Submission) -> str:

@@ -16,7 +16,7 @@ from leaderboard.core.errors import Refusal
 from leaderboard.ledger.models import Entry
 from leaderboard.runs.models import HiddenResult, Run, Score
 from leaderboard.standings.intervals import Pool
-from leaderboard.standings.places import ORDER, ranked
+from leaderboard.standings.places import ORDER, these
 from leaderboard.standings.rows import Board, Row, figures
 from leaderboard.submissions.models import State, Submission
 from leaderboard.submissions.visibility import Viewer, sees_private
@@ -81,7 +81,8 @@ def without_left(board: Board) -> Board:
 
 
 def _order(phase: Phase, whole: dict[int, Result]) -> list[int]:
-    of_equals = {pk: rest for pk, *rest in ranked(phase).filter(pk__in=whole).values_list("pk", *ORDER[1:])}
+    # One that has been withdrawn since the public board was read is in its place here too: this is one moment's board.
+    of_equals = {pk: rest for pk, *rest in these(phase, list(whole)).values_list("pk", *ORDER[1:])}
     return sorted(whole, key=lambda pk: (fmean(whole[pk].scores), *of_equals[pk]))
 
 

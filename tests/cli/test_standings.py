@@ -45,6 +45,16 @@ def test_standings_say_score_interval_and_that_lower_is_better(prompt: Prompt, s
     assert max(map(cell_len, ended.out.splitlines())) <= 80
 
 
+def test_half_an_interval_is_never_shown_narrower_than_it_is() -> None:
+    row = {**STANDING, "bpb": 2.002, "ci_low": 2.001, "ci_high": 2.004}
+    assert "2.002 ± 0.002 (" in list(board_lines({**BOARD, "rows": [row]}, 80))[2]
+
+
+def test_a_released_board_says_how_many_left_it(prompt: Prompt, site: Site) -> None:
+    site.on("GET", PATH, {**BOARD, "left": 2})
+    assert prompt.submit("standings").out.splitlines()[-1] == "2 left after the release."
+
+
 def test_an_empty_board_says_what_will_appear(prompt: Prompt, site: Site) -> None:
     site.on("GET", PATH, {**BOARD, "rows": []})
     assert "Nobody is ranked yet" in prompt.submit("standings").out

@@ -6,8 +6,10 @@ import io
 import pytest
 from django.test import Client
 
+from leaderboard.standings.private import board_of
 from leaderboard.standings.queries import board, submission_json
 from leaderboard.standings.sheets import COLUMNS
+from leaderboard.submissions.models import Submission
 from tests.leaderboard.cast import SCRIPT, make_competition, make_user, token
 from tests.leaderboard.hidden import asked, close, rank, released, score_hidden
 from tests.leaderboard.host import Host, drive
@@ -124,3 +126,10 @@ def test_several_runs_have_their_mean_and_their_own_spread_on_the_private_shard(
     drive()
     (row,) = board(released(phase), "private").rows
     assert (row.n, row.bpb, row.sd) == (2, 1.25, 0.354)
+
+
+def test_a_version_that_is_withdrawn_while_the_board_is_read_is_no_fault(three):
+    phase, best, middle, last = three
+    public = board(phase)
+    Submission.objects.filter(pk=best.pk).update(state="withdrawn")
+    assert [row.submission for row in board_of(phase, public).rows] == [last.pk, middle.pk, best.pk]

@@ -16,23 +16,29 @@ from reviewer.values import IMPORTERS, Own
 # These packages exist to fetch what others have trained or collected.
 _HUB_NAMES = (
     "huggingface_hub torch.hub torch.utils.model_zoo gensim.downloader kagglehub modelscope torchaudio.pipelines "
-    "torchvision.prototype.hub tensorflow_hub tensorflow_datasets gdown"
+    "torchvision.prototype.hub tensorflow_hub tensorflow_datasets gdown nltk.corpus keras.datasets torchtext.datasets "
+    "tensorflow.keras.datasets vega_datasets"
 )
 _HUBS = tuple(_HUB_NAMES.split())
 _FUNCTIONS = (
     "datasets.load_dataset datasets.load_dataset_builder datasets.get_dataset_config_names evaluate.load "
     "tiktoken.get_encoding tiktoken.encoding_for_model nltk.download nltk.downloader.download spacy.load "
+    "nltk.data.load nltk.data.find spacy.util.load_model spacy.util.load_model_from_package seaborn.load_dataset "
     "spacy.cli.download stanza.download stanza.Pipeline transformers.pipeline transformers.utils.cached_file "
     "sentence_transformers.SentenceTransformer sentence_transformers.CrossEncoder clip.load open_clip.create_model "
     "open_clip.create_model_and_transforms whisper.load_model fasttext.util.download_model bpemb.BPEmb vllm.LLM "
     "torchtext.vocab.GloVe torchtext.vocab.FastText torchtext.vocab.CharNGram torchtext.vocab.pretrained_aliases "
-    "sklearn.datasets.fetch_openml sklearn.datasets.fetch_20newsgroups sklearn.datasets.fetch_rcv1 flair.models "
+    "flair.models "
     "torchvision.datasets.utils.download_url torchvision.datasets.utils.download_and_extract_archive "
     "torch.hub.load torch.hub.load_state_dict_from_url "
     "torchvision.models.get_model_weights torchvision.models.get_weight keras.utils.get_file lightning.LLM.load "
     "tokenizers.Tokenizer.from_pretrained sacremoses.download laion_clap.CLAP_Module litgpt.LLM.load"
 )
-_FETCHING = frozenset(_FUNCTIONS.split())
+_SKLEARN = (
+    "20newsgroups 20newsgroups_vectorized california_housing covtype file kddcup99 lfw_pairs lfw_people "
+    "olivetti_faces openml rcv1 species_distributions"
+)
+_FETCHING = frozenset([*_FUNCTIONS.split(), *(f"sklearn.datasets.fetch_{name}" for name in _SKLEARN.split())])
 _MODELS = ("torchvision.models.", "timm.", "torchaudio.models.", "segmentation_models_pytorch.", "keras.applications.")
 # Methods that fetch weights or a tokenizer, whatever they are methods of.
 _METHODS = frozenset({"from_pretrained", "load_from_hub", "from_hub", "snapshot_download", "hf_hub_download"})
@@ -92,6 +98,12 @@ class PretrainedOrHub(Rule):
         "import operator\nf = operator.methodcaller('from_pretrained', 'a')  # !\n",
         "from torchvision.models import resnet18, ResNet18_Weights as W\nresnet18('DEFAULT')  # !\n"
         "s = W.DEFAULT.get_state_dict()  # !\n",
+        "import torchvision\nm = torchvision.models.get_model('resnet18', 'DEFAULT')  # !\n",
+        "from torchvision.models import resnet18, ResNet18_Weights as W\nm = resnet18(W.IMAGENET1K_V1)  # !\n",
+        "import sklearn.datasets as d\nx = d.fetch_california_housing()  # !\ny = d.fetch_covtype()  # !\n",
+        "import spacy\nn = spacy.util.load_model('en')  # !\n",
+        "import nltk\nw = nltk.corpus.brown.words()  # !\n",
+        "from nltk.corpus import brown  # !\nw = brown.words()  # !\n",
         "models = [x.from_pretrained for x in y]  # !\n",
     )
 
@@ -106,7 +118,7 @@ class PretrainedOrHub(Rule):
         for path, calls in script.called.items():
             if _fetches(path):
                 yield from ((call, _fetched(path)) for call in calls)
-            elif path.startswith(_MODELS) or path.startswith("torchvision.datasets."):
+            elif path.startswith(_MODELS) or path.startswith(("torchvision.datasets.", "torchaudio.datasets.")):
                 yield from ((call, _fetched(path)) for call in calls if _asks(script, path, call))
         yield from ((node, _fetched(path)) for path, node in script.handing_on(_FETCHING))
         for _, call in script.calling(("operator.methodcaller",)):
@@ -150,6 +162,8 @@ def _fetches(path: str) -> bool:
 
 
 def _is_hub(path: str) -> bool:
+    if path.startswith(("nltk.corpus.reader", "nltk.corpus.util")):
+        return False  # readers of files of one's own
     return path.startswith(_HUBS) and any(path == hub or path.startswith(f"{hub}.") for hub in _HUBS)
 
 
@@ -163,7 +177,9 @@ def _asks(script: Script, path: str, call: cst.Call) -> bool:
     plain = [a.value for a in call.args if a.keyword is None]
     if path.startswith("torchvision.models.") and plain and script.values.constant(plain[0]) in ("DEFAULT", True):
         return True
-    return path.endswith("create_model") and any(_may_be_true(script, value) for value in plain[1:2])
+    if any("_Weights." in kind for value in plain for kind in script.values.paths(value)):
+        return True
+    return path.endswith(("create_model", "get_model")) and any(_may_be_true(script, value) for value in plain[1:2])
 
 
 _ASKING = frozenset({"pretrained", "weights", "weights_backbone", "pretrained_backbone", "download", "checkpoint_path"})

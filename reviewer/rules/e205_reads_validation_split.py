@@ -10,8 +10,9 @@ import libcst as cst
 from reviewer.fold import names_in
 from reviewer.report import Severity
 from reviewer.rules.base import Found, Rule
+from reviewer.rules.gathered import gathering
 from reviewer.rules.helpers import where_given
-from reviewer.rules.splits import NAMES, SPLITS, constants, is_file, is_used
+from reviewer.rules.splits import NAMES, SPLITS, constants, is_file, is_key, is_used
 from reviewer.scope import parameters
 from reviewer.script import Script
 
@@ -40,7 +41,8 @@ class ReadsValidationSplit(Rule):
     What it looks for
         The kit's `make_dataloader`, `evaluate_bpb` and their inner functions with another split than `"train"` (left
         out, `evaluate_bpb` reads dev); calls of readers with `split="val"`, `"dev"`, `"test"` and the like, through
-        helpers as well; names and globs of such files. `causality_check` asks about the model alone and may stay.
+        helpers as well; names and globs of such files. A glob or a walk that takes whatever data it meets goes to a
+        person. `causality_check` asks about the model alone and may stay.
 
     Why it is refused
         What is read there can be trained on, or can choose the step, the checkpoint or a scale: then the score says
@@ -67,6 +69,11 @@ class ReadsValidationSplit(Rule):
         "import glob\nglob.glob('data/fineweb_train_*.bin')\ninterval = 'interval_*.bin'\n",
         "from prepare import make_dataloader as m\ndef get(s):\n    return m(t, 8, 256, s, 'cpu')\nget('train')\n",
         "import os\np = os.path.join('out', 'val')\n",
+        "import glob\nglob.glob('out/*.npy')\nglob.glob('shards/*train*.bin')\nglob.glob('*.py')\n",
+        "from pathlib import Path\nOUT = Path('out')\nlist(OUT.glob('*.npz'))\nlist(Path('/tmp/x').rglob('*.bin'))\n",
+        "import os\nfs = [f for f in os.listdir('data') if f.endswith('.bin') and 'train' in f]\n",
+        "import os\nfor f in os.listdir('out'):\n    if f.endswith('.npy'):\n        os.remove(f)\n",
+        "c = k()['train' + '_files']\n",
     )
     INVALID: ClassVar = (
         "from prepare import make_dataloader\nl = make_dataloader(t, 8, 256, 'val', 'cpu')  # !\n",
@@ -93,6 +100,12 @@ class ReadsValidationSplit(Rule):
         "class Args:\n    val_files: str = 'data/fineweb10B/fineweb_val_000000.bin'  # !\n",
         "import numpy as np\nd = np.memmap(f'{root}/val.bin', mode='r')  # !\n",
         "import json\nc = json.load(f)\nopen(c['dev_file'])  # !\n",
+        "c = k()\nopen(c['dev' + '_fil' + 'e'])  # !\nK = 'dev_' + 'file'\nopen(c[K])  # !\nopen(c.get(K))  # !\n",
+        "import glob\nfs = sorted(glob.glob('shards/*.bin'))  # !\ngs = glob.glob(f'{d}/**/*_0*.npy')  # !\n",
+        "from pathlib import Path\nfs = Path(d).rglob('*.bin')  # !\ngs = Path('data', 'x').glob('[a-z]*.bin')  # !\n",
+        "import os\nfor d, _, fs in os.walk('.'):  # !\n    fs = [f for f in fs if f.endswith('.bin')]\n",
+        "import os\nfs = [f for f in os.listdir(d) if f[-4:] == '.bin']  # !\n",
+        "import os\nfs = [f for f in os.listdir(d) if f.endswith('.bin') and 'train' not in f]  # !\n",
         "import os\nfs = os.listdir(os.path.join(root, 'val'))  # !\n",
         "from pathlib import Path\nfs = (Path(root) / 'dev').iterdir()  # !\n",
         "text = open('val.txt').read()  # !\nfs = glob('fineweb_v' + 'al_*.bin')  # !\n",
@@ -102,6 +115,9 @@ class ReadsValidationSplit(Rule):
         yield from _kit_calls(script)
         yield from _other_calls(script)
         yield from _texts(script)
+        yield from _keys(script)
+        for node in gathering(script):
+            yield _found(node, "This takes whatever data lie there, held-out text as well", "review")
 
 
 def _found(node: cst.CSTNode, what: str, at_most: Severity = "reject") -> Found:
@@ -171,6 +187,21 @@ def _other_calls(script: Script) -> Iterator[Found]:
 
 def _other_split(script: Script, node: cst.BaseExpression | None) -> str:
     return next((w for w in constants(script, node) if w.lower() in SPLITS), "")
+
+
+def _keys(script: Script) -> Iterator[Found]:
+    """Find keys of held-out files that are put together: `c["dev" + "_file"]`."""
+    for subscript in script.tree.of(cst.Subscript):
+        part = subscript.slice[0].slice if len(subscript.slice) == 1 else None
+        if isinstance(part, cst.Index) and type(part.value) not in (cst.SimpleString, cst.Integer):
+            value = script.values.constant(part.value)
+            if is_key(value):
+                yield _found(subscript, f"`{value}` is held-out text")
+    for call in script.tree.of(cst.Call):
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value in ("get", "pop", "__getitem__") and call.args:
+            value = script.values.constant(call.args[0].value)
+            if is_key(value) and not isinstance(call.args[0].value, cst.SimpleString):
+                yield _found(call, f"`{value}` is held-out text")
 
 
 def _texts(script: Script) -> Iterator[Found]:

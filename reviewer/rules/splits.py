@@ -17,11 +17,15 @@ _FOLDERS = SPLITS - {"test", "eval", "public", "private"}
 NAMES = frozenset({"split", "subset", "partition", "fold", "data_split"})
 _KEYS = frozenset({"dev_file", "dev_files", "val_file", "val_files"})  # of the kit's constants, and of configurations
 _WORD = r"(?:val|valid|validation|dev|devel|heldout|held_out|holdout)"
+_ENDS = r"\.(?:bin|npy|npz|parquet|arrow|jsonl|tokens|dat|u16|zst|gz)"
 _DATA = re.compile(
     rf"(?:^|[/_.\-*]){_WORD}(?:[/_.\-*\d]\S*)?\.(?:bin|npy|npz|parquet|arrow|jsonl|tokens|dat|u16|zst|gz)$"
 )
 _GLOB = re.compile(rf"(?:^|[/_.\-*]){_WORD}[/_.\-]?\*\S*$|(?:^|/)\*[_.\-]?{_WORD}[_.\-*]\S*$")
 _TEXT = re.compile(rf"(?:^|/){_WORD}\.(?:txt|json|csv|pt)$")
+_ANY = re.compile(rf"^(?!.*train)\S*[*?\[\x00]\S*{_ENDS}$")
+_END = re.compile(rf"^\*?{_ENDS}$")
+_OWN = re.compile(r"^(?:\./|\x01/|/\w+/)?out(?:/|$)|^/tmp(?:/|$)|(?:^|/)(?:cache|logs?|ckpts?|checkpoints?)(?:/|$)")
 _WRITTEN = re.compile(r"^/dev/|^(?:\./|/\w+/)?out/|loss|log|best|metric|ckpt|checkpoint|curve")
 
 
@@ -41,6 +45,26 @@ def is_file(text: str) -> bool:
     if len(text) > 300 or _WRITTEN.search(text):
         return False
     return any(shape.search(text) for shape in (_DATA, _GLOB, _TEXT))
+
+
+def is_key(value: object) -> bool:
+    """Tell whether this is a key under which held-out files are known."""
+    return isinstance(value, str) and value in _KEYS
+
+
+def takes_any(pattern: str) -> bool:
+    """Tell whether a pattern takes whatever data lie there, held-out ones as well."""
+    return _ANY.search(pattern) is not None and not is_own(pattern)
+
+
+def is_own(path: str) -> bool:
+    """Tell whether a folder or a file is one that the run itself writes."""
+    return _OWN.search(path) is not None
+
+
+def is_ending(value: object) -> bool:
+    """Tell whether a text is how the names of files of data end."""
+    return isinstance(value, str) and _END.match(value) is not None
 
 
 def is_used(script: Script, node: cst.SimpleString, value: str) -> bool:

@@ -9,6 +9,7 @@ from typing import ClassVar
 import libcst as cst
 
 from reviewer.rules.base import Found, Rule
+from reviewer.rules.certain import is_dead
 from reviewer.rules.written import find_writes
 from reviewer.script import Script
 
@@ -50,6 +51,7 @@ class NoCheckpointWritten(Rule):
         "import io, torch\nb = io.BytesIO()\ntorch.save(m, b)\nopen('out/final.pt', 'wb').write(b.getvalue())\n",
         "import os, torch\nos.chdir('out')\ntorch.save(m, 'final.pt')\n",
         "from safetensors.torch import save_file\nsave_file(m, f'{folder}/final.pt')\n",
+        "import torch\nSAVE = True\nif SAVE:\n    torch.save(m, 'out/final.pt')\n",
         "import base64\nexec(base64.b64decode('eA=='))\n",
     )
     INVALID: ClassVar = (
@@ -61,6 +63,10 @@ class NoCheckpointWritten(Rule):
         "import torch\nfrom pathlib import Path\ntorch.save(m, Path('runs') / 'final.pt')  # !\n",
         "x = open('a').read()  # !\nprint(open('b', 'r'))\n",
         "text = 'torch.save(m, out/final.pt)'  # !\n",
+        "import torch\nif False:\n    torch.save(m, 'out/final.pt')  # !\n",
+        "import torch\nKEEP = 0\nif not KEEP:\n    pass\nelse:\n    torch.save(m, 'out/final.pt')  # !\n",
+        "import torch\ndef main():\n    return\n    torch.save(m, 'out/final.pt')  # !\nmain()\n",
+        "import torch\nFalse and torch.save(m, 'out/final.pt')  # !\nwhile 0:\n    torch.save(m, 'out/final.pt')\n",
         "log = open('out/log.txt', 'w')  # !\nlog.write('done'.replace('d', 'D'))\n",
     )
 
@@ -74,7 +80,7 @@ class NoCheckpointWritten(Rule):
             yield Found(script.tree.module, what, remedy)
             return
         running = _reached(script)
-        holders = [(script.scopes.function_of(call), call, path) for call, path in writes]
+        holders = [(script.scopes.function_of(call), call, path) for call, path in writes if not is_dead(script, call)]
         reached = [(call, path) for holder, call, path in holders if holder is None or id(holder) in running]
         moved = "os.chdir" in script.called
         fitting = [call for call, path in reached if path is None or moved or _is_checkpoint(path)]

@@ -33,15 +33,15 @@ class Verdict:
 
     @property
     def breaches(self) -> list[str]:
-        """Name kind and count of what breached, nothing else: this is what a team reads."""
+        """Name kind and rough count of what breached, nothing else: this is what a team reads."""
         strict, repeat = self.strict, self.repeat
         found = []
         if strict["breached"] > SHARE * strict["asked"]:
-            found.append(f"strict positions: {strict['breached']} of {strict['asked']} differ")
+            found.append(f"strict positions: {_roughly(strict['breached'], strict['asked'])} differ")
         elif self.mean_p is not None and self.mean_p < SURELY:
             found.append(f"strict positions: {strict['asked']} differ on average")
         if repeat["breached"] > SHARE * repeat["compared"]:
-            found.append(f"repeats: {repeat['breached']} of {repeat['compared']} positions differ")
+            found.append(f"repeats: {_roughly(repeat['breached'], repeat['compared'])} positions differ")
         return found
 
 
@@ -62,6 +62,11 @@ def judge(seen: Sequence[Seen], draws: Sequence[Draw], num_bytes: int) -> Verdic
         correction=gained,
         correction_se=error,
     )
+
+
+def _roughly(breached: int, asked: int) -> str:
+    """Say how many without saying how many exactly: a model chooses the number beside sealed text, for its team."""
+    return f"all {asked}" if breached == asked else f"at least {1 << breached.bit_length() - 1} of {asked}"
 
 
 def _tally(seen: Sequence[Seen], breached: int) -> dict[str, Any]:

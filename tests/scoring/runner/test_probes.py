@@ -41,7 +41,7 @@ def test_a_model_that_peeks_ends_with_kind_and_count_and_nothing_else(stage: Sco
     result = stage.score(script("logits += 4.0 * one_hot(ahead, V)"))
     receipt = result.receipt
     rows = receipt["probes"]["strict"]["asked"]
-    assert (result.code, result.detail) == ("breach", f"strict positions: {rows} of {rows} differ")
+    assert (result.code, result.detail) == ("breach", f"strict positions: all {rows} differ")
     assert (receipt["exit"]["owner"], receipt["score"], result.log) == ("script", None, "")
     assert len(receipt["probes"]["evidence"]) == 100
     assert set(receipt["probes"]["evidence"][0]) == {"kind", "row", "position", "difference"}

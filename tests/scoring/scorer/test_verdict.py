@@ -27,12 +27,14 @@ def judged(strict: int, breached: int, *, drift: float = 0.0, repeats: int = 0, 
     return judge(seen, draws, 1000)
 
 
-@pytest.mark.parametrize(("breached", "said"), [(0, []), (2, []), (3, ["strict positions: 3 of 2000 differ"])])
+@pytest.mark.parametrize(("breached", "said"), [(0, []), (2, []), (3, ["strict positions: at least 2 of 2000 differ"])])
 def test_more_than_one_strict_position_in_a_thousand_may_not_differ(breached: int, said: list[str]) -> None:
     assert judged(2000, breached).breaches == said
 
 
-@pytest.mark.parametrize(("positions", "said"), [(0, []), (20, []), (40, ["repeats: 40 of 20000 positions differ"])])
+@pytest.mark.parametrize(
+    ("positions", "said"), [(0, []), (20, []), (40, ["repeats: at least 32 of 20000 positions differ"])]
+)
 def test_nor_one_position_of_repeats_in_a_thousand(positions: int, said: list[str]) -> None:
     seen = [Seen(Question(row), 1e-5, 1000, positions // 20, 0.5, 7) for row in range(20)]
     assert judge(seen, [], 1000).breaches == said
@@ -45,9 +47,21 @@ def test_a_small_difference_that_always_leans_one_way_is_found(drift: float) -> 
 
 def test_both_kinds_are_named() -> None:
     assert judged(10, 10, repeats=1, positions=100).breaches == [
-        "strict positions: 10 of 10 differ",
-        "repeats: 100 of 100 positions differ",
+        "strict positions: all 10 differ",
+        "repeats: all 100 positions differ",
     ]
+
+
+def test_a_team_reads_no_exact_count_but_that_of_all() -> None:
+    """A model steers how many places differ, and knows sealed text by then: 253 places would tell it a byte of that."""
+    told = [judged(253, breached).breaches[0] for breached in range(1, 254)]
+    assert set(told[:-1]) == {f"strict positions: at least {2**power} of 253 differ" for power in range(8)}
+    assert (told[62], told[63]) == (
+        "strict positions: at least 32 of 253 differ",
+        "strict positions: at least 64 of 253 differ",
+    )
+    assert told[-1] == "strict positions: all 253 differ"
+    assert judged(253, 77).strict["breached"] == 77  # for organizers
 
 
 def test_evidence_is_the_worst_and_never_more_than_a_hundred() -> None:

@@ -7,7 +7,9 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.report import Severity
 from reviewer.rules.base import Found, Rule
+from reviewer.rules.optional import use_of_optional
 from reviewer.scope import dotted
 from reviewer.script import Script
 
@@ -63,6 +65,8 @@ _FUNCTIONS = frozenset(
         "urllib.urlretrieve",
     ]
 )
+# These only log. Where one is not to be had, or not used, nothing goes anywhere.
+_LOGGERS = frozenset({"comet_ml", "mlflow", "neptune", "swanlab", "wandb"})
 _LOCAL_NAMES = frozenset({"socket.gethostname", "socket.getfqdn"})  # ask this host who it is, and nobody else
 
 
@@ -71,7 +75,9 @@ class Network(Rule):
 
     What it looks for
         Imports of network clients (`socket`, `urllib.request`, `requests`, `httpx`, `boto3`, `wandb`, …), also by
-        `__import__` or `importlib`, and single functions that connect, such as `asyncio.open_connection`.
+        `__import__` or `importlib`, and single functions that connect, such as `asyncio.open_connection`. An import of
+        `wandb` or another logger that may fail is only noted where it is never used, and warned of where each use of it
+        stands behind a test of whether it is there.
 
     Why it is refused
         A run is sealed: what it knows must come from the training shards. The sandbox has no network, so such a
@@ -86,6 +92,7 @@ class Network(Rule):
     VALID: ClassVar = (
         "import urllib.parse\nfrom http import HTTPStatus\nimport torch.distributed as dist\n",
         "import socket\nprint(socket.gethostname())\n",
+        "try:\n    import wandb\nexcept ImportError:\n    wandb = None\n",
         "def requests(n):\n    return n\nrequests(3)\n",
         "import torch\nmodel = torch.compile(torch.nn.Linear(2, 2))\n",
     )
@@ -99,6 +106,9 @@ class Network(Rule):
         "import importlib\nm = importlib.import_module('urllib.request')  # !\n",
         "import asyncio as a\nf = a.open_unix_connection\nnet = f('a')  # !\n",
         "def late():\n    import wandb  # !\n    wandb.init()\n",
+        "try:\n    import wandb  # !\nexcept ImportError:\n    wandb = None\nif wandb is not None:\n    wandb.init()\n",
+        "try:\n    import wandb  # !\nexcept ImportError:\n    wandb = None\nwandb.init()\n",
+        "try:\n    import requests  # !\nexcept ImportError:\n    requests = None\n",
         "import asyncio\nasync def f():\n    await asyncio.open_connection('a', 1)  # !\n",
     )
 
@@ -107,7 +117,7 @@ class Network(Rule):
             for alias in plain.names:
                 path = dotted(alias.name)
                 if _reaches(path) and not (path == "socket" and _only_asks_its_name(script)):
-                    yield self._found(plain, path)
+                    yield self._found(plain, path, _at_most(script, plain, alias))
         for chosen in script.tree.of(cst.ImportFrom):
             module = dotted(chosen.module) if chosen.module is not None else ""
             names = [] if isinstance(chosen.names, cst.ImportStar) else [dotted(a.name) for a in chosen.names]
@@ -120,12 +130,22 @@ class Network(Rule):
         for _, call in script.calling(("builtins.__import__", "importlib.import_module")):
             yield from (self._found(call, path) for path in script.values.paths(call) if _reaches(path))
 
-    def _found(self, node: cst.CSTNode, path: str) -> Found:
+    def _found(self, node: cst.CSTNode, path: str, at_most: Severity = "reject") -> Found:
         return Found(
             node,
             f"`{path}` reaches for a network, and a run has none.",
             "Remove it; data come from the kit's loader, and what is printed is kept.",
+            at_most,
         )
+
+
+def _at_most(script: Script, plain: cst.Import, alias: cst.ImportAlias) -> Severity:
+    """Return how severe the import of a logger is that the script can do without."""
+    if dotted(alias.name) not in _LOGGERS:
+        return "reject"
+    name = dotted(alias.asname.name if alias.asname is not None else alias.name)
+    severities: dict[str, Severity] = {"none": "info", "guarded": "warn"}
+    return severities.get(use_of_optional(script, plain, name), "reject")
 
 
 def _reaches(path: str) -> bool:

@@ -8,6 +8,7 @@ from typing import ClassVar
 import libcst as cst
 
 from reviewer.rules.base import Found, Rule
+from reviewer.rules.checked import is_checked
 from reviewer.rules.pickles import UNPICKLERS, is_carried
 from reviewer.script import Script
 
@@ -22,7 +23,8 @@ class UnsafeLoad(Rule):
 
     What it looks for
         `torch.load` without `weights_only=True`, pickles read in any other way (`pickle`, `joblib`, `shelve`, `dill`,
-        `numpy.load` with `allow_pickle`, `torch.jit.load`), and `load_state_dict` with `strict=False`.
+        `numpy.load` with `allow_pickle`, `torch.jit.load`), and `load_state_dict` with `strict=False`, unless the next
+        line raises where anything was missing or unexpected.
 
     Why it is refused
         A pickle may run any code when it is read, and nobody has audited that code. With `strict=False` the scored
@@ -40,6 +42,10 @@ class UnsafeLoad(Rule):
         "import numpy as np\nx = np.load('out/a.npy')\ny = np.load('out/a.npz', allow_pickle=False)\n",
         "import pickle\nb = pickle.dumps(1)\nfor a, b in zip(c, d, strict=False):\n    pass\n",
         "import torch, functools\nread = functools.partial(torch.load, weights_only=True)\nw = read('out/a')\n",
+        "a, b = m.load_state_dict(s, strict=False)\nassert not a and not b\n",
+        "r = m.load_state_dict(s, strict=False)\nassert not (r.missing_keys or r.unexpected_keys), r\n",
+        "a, b = m.load_state_dict(s, strict=False)\nif a or len(b) > 0:\n    raise ValueError(a)\n",
+        "a, b = m.load_state_dict(s, strict=False)\nassert len(a) == 0\nassert b == []\n",
         "class A:\n    def load_state_dict(self, state, strict=True):\n"
         "        self.inner.load_state_dict(state, strict=strict)\n",
     )
@@ -58,6 +64,12 @@ class UnsafeLoad(Rule):
         "import joblib, shelve, dill\njoblib.load('out/a')  # !\nshelve.open('out/b')  # !\ndill.loads(x)  # !\n",
         "import numpy as np\nx = np.load('out/a.npy', allow_pickle=True)  # !\ny = np.load('out/a', None, True)  # !\n",
         "m.load_state_dict(s, strict=False)  # !\nm.load_state_dict(s, False)  # !\nm.load_state_dict(s, **o)  # !\n",
+        "a, b = m.load_state_dict(s, strict=False)  # !\nassert not a\n",
+        "a, b = m.load_state_dict(s, strict=False)  # !\nassert not a or not b\n",
+        "a, b = m.load_state_dict(s, strict=False)  # !\na = b = []\nassert not a and not b\n",
+        "a, b = m.load_state_dict(s, strict=False)  # !\nif a or b:\n    print(a)\n",
+        "a, b = m.load_state_dict(s, strict=False)  # !\nif a and b:\n    raise ValueError\n",
+        "r = m.load_state_dict(s, strict=False)  # !\nassert not r.missing_keys and not r.missing_keys\n",
         "import torch\nf = m.load_state_dict\nf(s, strict=0)  # !\ntorch.nn.Module.load_state_dict(m, s, False)  # !\n",
         "import torch, operator\nx = operator.methodcaller('load', 'a')(torch)  # !\n",
         "getattr(m, 'load_' + 'state_dict')(s, strict=LATER)  # !\n",
@@ -156,6 +168,8 @@ def _lenient(script: Script) -> Iterator[Found]:
         strict = positional[at] if len(positional) > at else _given(script, call, "strict")
         hidden = any(arg.star == "**" for arg in call.args)
         lenient = strict is not None and script.values.constant(strict) not in (True, 1)
+        if not hidden and lenient and is_checked(script, call):
+            continue
         if hidden or (lenient and strict is not None and not _passed_on(script, strict)):
             what = "With `strict=False` weights can be missing from the model, and nothing says so"
             yield _found(call, what, "Leave it out, and save the checkpoint under the names that the model has.")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.desk import Desk
+from tests.e2e.desk import Desk, join
 from tests.e2e.running import platform
 from tests.e2e.scripts import BIGRAM
 from tests.e2e.site import Site, last_event
@@ -27,7 +27,8 @@ def site() -> Iterator[Site]:
 
 @pytest.fixture(scope="session")
 def desk(site: Site) -> Iterator[Desk]:
-    """The competitor at a browser."""
+    """The competitor's team at a browser."""
+    join(site, "quick")
     with Desk.at(site.url) as desk:
         yield desk
 

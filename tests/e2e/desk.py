@@ -1,4 +1,8 @@
-"""The competitor at a browser without scripts: logged in, with a session cookie and each form's own CSRF token."""
+"""Dora, of the competitor's team, at a browser without scripts: with a session cookie and each form's own CSRF token.
+
+She is somebody else than the person with the token because each person may send so much within ten minutes, and all of
+the tests together send more.
+"""
 
 import re
 from dataclasses import dataclass
@@ -8,10 +12,29 @@ from typing import Any, Self
 import httpx
 
 from tests.e2e.running import COMPETITOR, PASSWORD
+from tests.e2e.site import Site, manage
 from tests.leaderboard.web.pages import text
 
 TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 ADDRESS = re.compile(r"/submissions/(\d+)/")
+
+
+JOIN = """
+from leaderboard.accounts.models import Membership, User
+from leaderboard.accounts.services import ensure_team
+from leaderboard.competitions.models import Competition
+contest = Competition.objects.get(slug="{competition}")
+team = ensure_team(user=User.objects.get(username="{competitor}"), competition=contest)
+dora = User.objects.filter(username="dora").first()
+dora = dora or User.objects.create_user("dora", "dora@example.org", "{password}")
+Membership.objects.create(user=dora, team=team, competition=contest)
+"""
+
+
+def join(site: Site, competition: str) -> None:
+    """Make Dora, if she is not there, and put her in the competitor's team of a competition."""
+    words = JOIN.format(competition=competition, competitor=COMPETITOR, password=PASSWORD)
+    manage(site.home, "shell", "--no-imports", "--command", words)
 
 
 @dataclass
@@ -22,9 +45,9 @@ class Desk:
 
     @classmethod
     def at(cls, url: str) -> "Desk":
-        """Log in."""
+        """Log in as somebody who is there."""
         desk = cls(httpx.Client(base_url=url, timeout=60))
-        entered = desk.post("/accounts/login/", {"login": COMPETITOR, "password": PASSWORD})
+        entered = desk.post("/accounts/login/", {"login": "dora", "password": PASSWORD})
         assert entered.status_code == 302, entered.text
         return desk
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.desk import Desk, plain
+from tests.e2e.desk import Desk, join, plain
 from tests.e2e.scripts import BIGRAM, ONLY_AT_EVALUATION
 from tests.e2e.site import COMPETITION, Site, last_event, manage
 from tests.leaderboard.web.pages import text
@@ -96,6 +96,7 @@ def narrow(site: Site, tmp_path_factory: pytest.TempPathFactory) -> str:
     text = COMPETITION.read_text().replace('slug = "quick"', 'slug = "narrow"')
     path.write_text(text.replace("submissions = 1000", "submissions = 1"))
     manage(site.home, "competition", "load", str(path))
+    join(site, "narrow")
     return "narrow"
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import unicodedata
 import math
+import unicodedata
 from datetime import datetime
 from typing import Any
 

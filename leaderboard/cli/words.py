@@ -88,7 +88,8 @@ def bpb_text(row: dict[str, Any], places: int | None) -> str:
 
 def _up(value: float, places: int) -> float:
     """Return a half width that is no less for having been rounded; what float64 makes of it counts for nothing."""
-    return math.ceil(round(value * 10**places, 6)) / 10**places
+    steps = 10.0**places
+    return math.ceil(round(value * steps, 6)) / steps
 
 
 def private_text(submission: Submission) -> str:

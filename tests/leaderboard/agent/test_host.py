@@ -44,3 +44,12 @@ def test_leftovers_go_and_a_second_agent_is_refused(tmp_path: Path) -> None:
         first.communicate("\n")
     third = agent(tmp_path)
     assert third.communicate("\n")[0] == "taken\n", "the lock goes with its process"
+
+
+def test_an_agent_without_a_folder_to_work_in_says_so_and_does_not_start(tmp_path: Path) -> None:
+    (tmp_path / "agent").write_text("no folder")
+    started = agent(tmp_path)
+    _, said = started.communicate("\n")
+    assert started.returncode == 1
+    assert said.startswith("An agent cannot work in")
+    assert "Traceback" not in said

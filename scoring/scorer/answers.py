@@ -27,10 +27,10 @@ KEPT_BYTES = 1 << 30
 
 @dataclass
 class Answers:
-    """Answers to whole rows: nats float64 [R, T], largest logit by row, kept pieces by row, (batch, slot) by row."""
+    """Answers to whole rows: nats and sizes float64 [R, T] (see measure), kept pieces and (batch, slot) by row."""
 
     nats: torch.Tensor
-    largest: list[float]
+    sizes: torch.Tensor
     kept: dict[int, list[Piece]] = field(default_factory=dict)
     places: dict[int, tuple[int, int]] = field(default_factory=dict)
     dtype: torch.dtype = torch.float32
@@ -60,7 +60,7 @@ def ask_all(
     Raises ScoreFailed.
     """
     batches = secret_batches(len(rows), batch_size, random)
-    answers = Answers(torch.full(rows.inputs.shape, math.nan, dtype=torch.float64), [0.0] * len(rows))
+    answers = Answers(*torch.full((2, *rows.inputs.shape), math.nan, dtype=torch.float64))
     answers.places = {row: (b, slot) for b, batch in enumerate(batches) for slot, row in enumerate(batch)}
     order = list(range(len(rows)))
     (random or SystemRandom()).shuffle(order)
@@ -79,9 +79,9 @@ def ask_all(
             measured = crew.each(lambda one: measure(one[1].logits, _targets(rows, *one)), pieces)
         except NonFinite:
             raise ScoreFailed("nonfinite") from None
-        for (row, piece), (nats, largest) in zip(pieces, measured, strict=True):
+        for (row, piece), (nats, sizes) in zip(pieces, measured, strict=True):
             answers.nats[row, piece.start : piece.stop] = nats
-            answers.largest[row] = max(answers.largest[row], largest)
+            answers.sizes[row, piece.start : piece.stop] = sizes
             if row in chosen:
                 answers.kept.setdefault(row, []).append(piece)
     return answers

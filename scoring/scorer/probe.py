@@ -28,23 +28,25 @@ from scoring.scorer.tolerance import tolerance
 
 @dataclass
 class Seen:
-    """What became of one question: positions compared, how many lie beyond the tolerance, and the worst of them.
+    """What became of one question: the largest tolerance, positions compared, how many lie beyond, the worst of them.
 
-    `difference` is strict minus scored nats at the cut, 0 for a repeat.
+    `difference` is strict minus scored nats at the cut, 0 for a repeat; `end_beyond` is about a whole row's last place.
     """
 
     question: Question
-    tolerance: float
+    tolerance: float = 0.0
     compared: int = 0
     beyond: int = 0
     worst: float = 0.0
     position: int = 0
     difference: float = 0.0
+    end_beyond: bool = False
 
-    def note(self, start: int, distances: torch.Tensor) -> None:
-        """Take in the distances float64 [P] of positions from `start` on."""
+    def note(self, start: int, distances: torch.Tensor, allowed: torch.Tensor) -> None:
+        """Take in distances and what is allowed, float64 [P], at positions from `start` on."""
+        self.tolerance = max(self.tolerance, min(float(allowed.max()), LARGEST))
         self.compared += len(distances)
-        self.beyond += int((distances > self.tolerance).sum())
+        self.beyond += int((distances > allowed).sum())
         where = int(distances.argmax())
         if float(distances[where]) > self.worst:
             self.worst, self.position = min(float(distances[where]), LARGEST), start + where
@@ -84,7 +86,7 @@ def ask_probes(
 ) -> list[Seen]:
     """Ask all batches in order, one at a time; give what became of each question. Raises ScoreFailed."""
     random = SystemRandom()
-    seen = [[_unseen(question, answers, device) for question in batch] for batch in batches]
+    seen = [[None if question is None else Seen(question) for question in batch] for batch in batches]
 
     def tokens(sequence: int) -> torch.Tensor:
         return torch.stack([hide(rows, question, dev, random) for question in batches[sequence]])
@@ -94,19 +96,13 @@ def ask_probes(
             raise ScoreFailed("wrong_shape")
         records = [(seen[sequence][piece.slot], piece) for piece in block]
         try:
-            crew.each(lambda one: _compare(*one, answers, rows), records)
+            crew.each(lambda one: _compare(*one, answers, rows, device), records)
         except NonFinite:
             raise ScoreFailed("nonfinite") from None
     return [record for batch in seen for record in batch if record is not None]
 
 
-def _unseen(question: Question | None, answers: Answers, device: str) -> Seen | None:
-    if question is None:
-        return None
-    return Seen(question, tolerance(device, answers.dtype, answers.largest[question.row]))
-
-
-def _compare(record: Seen | None, piece: Piece, answers: Answers, rows: Rows) -> None:
+def _compare(record: Seen | None, piece: Piece, answers: Answers, rows: Rows, device: str) -> None:
     if record is None:
         return
     row, cut = record.question.row, record.question.cut
@@ -114,6 +110,7 @@ def _compare(record: Seen | None, piece: Piece, answers: Answers, rows: Rows) ->
     if count <= 0:
         return
     targets = rows.targets[row, piece.start : piece.stop]
+    allowed = tolerance(device, answers.dtype, answers.sizes[row, piece.start : piece.start + count])
     before = next((kept.logits for kept in answers.kept.get(row, ()) if kept.start == piece.start), None)
     ends_here = cut is not None and piece.start + count == cut + 1
     if before is None:  # in the same shape as then: sums of another shape may be rounded otherwise
@@ -121,7 +118,7 @@ def _compare(record: Seen | None, piece: Piece, answers: Answers, rows: Rows) ->
         distances = change[:count].abs()
         difference = float(change[count - 1])
     else:
-        distances = _distances(before[:count], piece.logits[:count])
+        distances = _distances(before[:count], piece.logits[:count], device, allowed)
         last = slice(count - 1, count)
         difference = 0.0
         if ends_here and distances[-1] > 0:
@@ -129,11 +126,17 @@ def _compare(record: Seen | None, piece: Piece, answers: Answers, rows: Rows) ->
     if ends_here:
         record.difference = max(-LARGEST, min(difference, LARGEST))
         distances[-1] = max(float(distances[-1]), abs(record.difference))
-    record.note(piece.start, distances)
+    elif cut is None and piece.stop == rows.seq_len:
+        record.end_beyond = bool(distances[-1] > allowed[-1])
+    record.note(piece.start, distances, allowed)
 
 
-def _distances(before: torch.Tensor, now: torch.Tensor) -> torch.Tensor:
-    """Give the largest distance of logits [P, V] at each position, float64 [P]. Raises NonFinite."""
+def _distances(before: torch.Tensor, now: torch.Tensor, device: str, allowed: torch.Tensor) -> torch.Tensor:
+    """Give the largest distance of logits [P, V] at each position, float64 [P]. Raises NonFinite.
+
+    On accelerators a logit that is itself larger than what its position is measured by (far below the top) has coarser
+    steps: its distance is told in those, scaled to the position's.
+    """
     distances = torch.zeros(len(now), dtype=torch.float64)
     if torch.equal(before, now):
         return distances
@@ -143,5 +146,9 @@ def _distances(before: torch.Tensor, now: torch.Tensor) -> torch.Tensor:
     step = max(1, PIECE_BYTES // (8 * now.shape[1]))
     for start in range(0, len(now), step):
         part = slice(start, start + step)
-        distances[part] = (now[part].double() - before[part].double()).abs().amax(dim=1)
+        wide, limit = before[part].double(), allowed[part, None]
+        apart = (now[part].double() - wide).abs_()
+        if device != "cpu":
+            apart *= limit / tolerance(device, before.dtype, wide.abs_()).clamp(min=limit)
+        distances[part] = apart.amax(dim=1)
     return distances

@@ -2,11 +2,12 @@
 
 A CPU computes a row the same way whatever stands beside it: measured differences are 0, bit for bit. Accelerators
 choose kernels and orders of summation by what is around; a step of bfloat16 between 8 and 16 is 0.0625.
+
+A position is allowed steps of the size that its loss is made of: the larger of its top logit and its target's. No other
+logit counts, or one that is never likely could be made so large that anything passes.
 """
 
 from __future__ import annotations
-
-import math
 
 import torch
 
@@ -14,11 +15,12 @@ CPU, ACCELERATOR = 1e-5, 0.02
 STEPS = 2
 
 
-def tolerance(device: str, dtype: torch.dtype, largest_logit: float) -> float:
-    """Give the tolerance of a row on a kind of device ("cpu", or any accelerator), in nats or units of logits."""
+def tolerance(device: str, dtype: torch.dtype, sizes: torch.Tensor) -> torch.Tensor:
+    """Give what is allowed at each of `sizes`, float64 ≥ 0 of any shape, in nats or units of logits.
+
+    `device` is "cpu" or any kind of accelerator, `dtype` the type that the logits were given in.
+    """
     if device == "cpu":
-        return CPU
-    if largest_logit <= 0:
-        return ACCELERATOR
-    step = torch.finfo(dtype).eps * 2.0 ** math.floor(math.log2(largest_logit))
-    return max(ACCELERATOR, STEPS * step)
+        return torch.full_like(sizes, CPU)
+    power = torch.frexp(sizes).exponent - 1  # ⌊log2 size⌋
+    return (STEPS * torch.ldexp(torch.full_like(sizes, torch.finfo(dtype).eps), power)).clamp(min=ACCELERATOR)

@@ -3,6 +3,10 @@
 A question breaches when any of its positions lies beyond the tolerance. The run fails when more than 0.1 % of the
 strict positions asked, or of the positions compared in repeats, breach; or when strict losses differ from scored ones
 on average, beyond chance (p < 1e-6), however small each difference is.
+
+A row's last target begins the next row, and a model that remembers what it was asked may have seen it. No strict
+question asks there, and one place in a long row is less than 0.1 % of it, so the ends of repeated rows are counted by
+themselves: the run fails when more than 1 % of them breach, and more than one.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ from scoring.scorer.correction import correction, mean_p
 from scoring.scorer.draw import Draw
 from scoring.scorer.probe import Seen
 
-SHARE, SURELY = 0.001, 1e-6
+SHARE, SHARE_OF_ENDS, SURELY = 0.001, 0.01, 1e-6
 MOST_EVIDENCE = 100
 
 
@@ -25,6 +29,7 @@ class Verdict:
 
     strict: dict[str, Any]
     repeat: dict[str, Any]
+    ends: int  # repeated rows whose last position breaches
     mean_p: float | None
     tolerance: float
     evidence: list[dict[str, Any]]
@@ -42,6 +47,8 @@ class Verdict:
             found.append(f"strict positions: {strict['asked']} differ on average")
         if repeat["breached"] > SHARE * repeat["compared"]:
             found.append(f"repeats: {_roughly(repeat['breached'], repeat['compared'])} positions differ")
+        elif self.ends > max(1, SHARE_OF_ENDS * repeat["asked"]):
+            found.append(f"repeats: {_roughly(self.ends, repeat['asked'])} rows end otherwise")
         return found
 
 
@@ -56,6 +63,7 @@ def judge(seen: Sequence[Seen], draws: Sequence[Draw], num_bytes: int) -> Verdic
     return Verdict(
         strict=_tally(strict, sum(one.beyond > 0 for one in strict)),
         repeat=_tally(repeats, sum(one.beyond for one in repeats)),
+        ends=sum(one.end_beyond for one in repeats),
         mean_p=mean_p(differences),
         tolerance=max((one.tolerance for one in seen), default=0.0),
         evidence=[_evidence(one) for one in worst[:MOST_EVIDENCE]],

@@ -9,8 +9,9 @@ import pytest
 
 from scoring.scorer import answers
 from scoring.scorer.channel import ScoreFailed
+from scoring.scorer.score import read_target
 from tests.scoring.scorer.twice import HONEST, probed, rows_of, script
-from tests.scoring.tiny import LENGTH, Tiny
+from tests.scoring.tiny import LENGTH, Tiny, build_tiny, corpus, write_corpus
 
 
 def test_an_honest_model_is_corrected_by_exactly_nothing(tiny: Tiny, tmp_path: Path) -> None:
@@ -99,6 +100,36 @@ def test_what_depends_on_more_than_its_row_differs_in_repeats(tiny: Tiny, tmp_pa
     assert found["breached"] > 0.7 * found["compared"]
 
 
+REMEMBERS = """
+        for b, row in enumerate(tokens.tolist()):
+            place = PLACES.get(str(row[:8]))
+            if place is not None:
+                self.starts[place] = row[0]
+                if place + 1 in self.starts: logits[b, -1, self.starts[place + 1]] += 6.0"""
+
+
+@pytest.mark.parametrize("room", [answers.KEPT_BYTES, 0], ids=["logits kept", "nats only"])
+def test_a_model_that_remembers_how_rows_begin_is_found_in_rows_of_any_length(
+    tmp_path: Path, room: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It gains at one place in a row of 1,024, and no strict question is about that place."""
+    monkeypatch.setattr(answers, "KEPT_BYTES", room)
+    length = 1024
+    tiny = build_tiny(
+        tmp_path, corpus=write_corpus(tmp_path / "large.jsonl", corpus(documents=2500)), held_out_bytes=50_000
+    )
+    inputs = read_target(tiny.job(3, seq_len=length))[1].inputs
+    places = {str(row[:8]): place for place, row in enumerate(inputs.tolist())}
+    text = script(REMEMBERS, PLACES=places).replace("calls = 0", "calls = 0\n    starts = {}")
+    result = probed(tiny, tmp_path, text, {"seq_len": length}, repeats=1.0)
+    found = result.probed.verdict
+    assert len(places) > 10
+    assert 2 <= found.repeat["breached"] <= 0.001 * found.repeat["compared"]
+    assert found.strict["breached"] == 0
+    assert len(result.breaches) == 1
+    assert result.breaches[0].endswith("rows end otherwise")
+
+
 def test_a_model_that_rolls_dice_breaches(tiny: Tiny, tmp_path: Path) -> None:
     dice = script(
         "random.seed(); torch.manual_seed(random.getrandbits(60)); logits = logits + 0.1 * torch.randn(logits.shape)"
@@ -115,6 +146,24 @@ def test_dice_below_the_tolerance_cost_their_maker(tiny: Tiny, tmp_path: Path) -
     assert result.breaches == []
     assert result.probed.verdict.correction_se > 0
     assert result.score_table()["published_bpb"] >= result.score.bpb
+
+
+@pytest.mark.parametrize("room", [answers.KEPT_BYTES, 0], ids=["logits kept", "nats only"])
+def test_one_logit_far_below_all_others_makes_no_room_for_looking_ahead(
+    tiny: Tiny, tmp_path: Path, room: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on an accelerator, where steps of the type are allowed: at a hundred million they are of eight nats."""
+    monkeypatch.setattr(answers, "KEPT_BYTES", room)
+    peeks = script(ALWAYS + "; logits[..., 7] = -1e8")
+    found = probed(tiny, tmp_path, peeks, {"device": "cuda"})
+    assert found.probed.verdict.strict["breached"] > 0.9 * found.score.rows
+
+
+def test_a_logit_far_below_may_move_by_steps_of_its_own(tiny: Tiny, tmp_path: Path) -> None:
+    moves = script("logits = logits.bfloat16(); logits[..., 7] = -1000.0 - 4.0 * (self.calls % 2)")
+    result = probed(tiny, tmp_path, moves, {"device": "cuda"}, repeats=1.0, power=3)
+    assert result.breaches == []
+    assert result.probed.verdict.repeat["largest"] > 0
 
 
 # In P rows end in text that is not theirs; a test may tell the model what A is shown.

@@ -1,14 +1,18 @@
 """Where strict positions are drawn, after server A has answered: there, above all, where looking ahead would pay.
 
-The weight of position i is EVEN + max(0, reference nats_i − scored nats_i): a model that does better than the phase's
-own baseline at a place has to do so again without what follows. Without a reference all weights are equal. Only
-scored positions that have something after them in their row can be drawn; a row's last one is the repeat's business.
+Half of the probability goes by gain, max(0, reference nats_i − scored nats_i): a model that does better than the
+phase's own baseline at a place has to do so again without what follows. The other half is even (a defensive mixture,
+Hesterberg 1995): a model that looks ahead only where it otherwise does worse than the baseline shows no gain, and must
+not be asked there less than half as often as if there were no baseline. That also bounds 1 / expected, and so what one
+draw can weigh. Where nothing is gained, and without a reference, all of it is even. Only scored positions that have
+something after them in their row can be drawn; a row's last one is the repeat's business.
 
-Where at least one draw falls to each row, rows are strata: each gets its equal share, what is left over goes to heavy
-rows, and a row's draws are independent, with replacement. So a model that peeks in one row of a hundred is asked in
-that row. Else positions are drawn systematically over all rows in random order. Either way a draw knows how often its
-position is drawn on average (`expected`, the π of the correction), so that the sum over draws of difference / expected
-is an unbiased estimate of the sum over all positions.
+Where at least one draw falls to each row, rows are strata: each gets its equal share, what is left over is drawn among
+rows by the mixture over the shard, and a row's draws, by the mixture over the row, are independent, with replacement.
+So a model that peeks in one row of a hundred is asked in that row. Else positions are drawn systematically over all
+rows in random order, by the mixture over the shard. Either way a draw knows how often its position is drawn on average
+(`expected`, the π of the correction), so that the sum over draws of difference / expected is an unbiased estimate of
+the sum over all positions.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from random import Random
 
 import torch
 
-EVEN = 0.1  # nats: what every position weighs, however well the reference does there
+EVEN = 0.5  # share of the probability that falls evenly on all positions, whatever the reference did there
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +39,30 @@ class Draw:
     in_stratum: int  # draws that fell to the stratum
 
 
-def weights(scored: torch.Tensor, sizes: torch.Tensor, reference: torch.Tensor | None) -> torch.Tensor:
-    """Weigh positions; scored nats, sizes in bytes and reference nats [R, T] → float64 [R, T], 0 for none."""
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where draws may fall, bool [R, T], and what is gained there over the reference, nats float64 [R, T]."""
+
+    open: torch.Tensor
+    gain: torch.Tensor
+
+    def mixture(self, row: int | None = None) -> list[float]:
+        """Give the probability of each position of a row, or of all rows one after the other; 0 for none."""
+        open_, gain = (field if row is None else field[row] for field in (self.open, self.gain))
+        even = open_.flatten().to(torch.float64)
+        even /= even.sum()
+        gained = gain.flatten().sum()
+        if gained <= 0:
+            return even.tolist()
+        return (EVEN * even + (1 - EVEN) * (gain.flatten() / gained)).tolist()
+
+
+def places(scored: torch.Tensor, sizes: torch.Tensor, reference: torch.Tensor | None) -> Places:
+    """Find where to draw, from scored nats, sizes in bytes and reference nats [R, T]."""
+    open_ = sizes > 0
+    open_[:, -1] = False
     gain = torch.zeros_like(scored) if reference is None else (reference.to(torch.float64) - scored).clamp(min=0)
-    weight = (gain + EVEN) * (sizes > 0)
-    weight[:, -1] = 0
-    return weight
+    return Places(open_, gain.to(torch.float64) * open_)
 
 
 def draw_count(per_row: float, power: int, rows: int) -> int:
@@ -48,28 +70,28 @@ def draw_count(per_row: float, power: int, rows: int) -> int:
     return math.ceil(per_row * power * rows - 1e-9)
 
 
-def draw(weight: torch.Tensor, count: int, random: Random) -> list[Draw]:
-    """Draw `count` strict positions by weight float64 [R, T]; by row, then by cut."""
-    totals = weight.sum(dim=1).tolist()
-    rows = [row for row, total in enumerate(totals) if total > 0]
+def draw(where: Places, count: int, random: Random) -> list[Draw]:
+    """Draw `count` strict positions; by row, then by cut."""
+    rows = [row for row, any_ in enumerate(where.open.any(dim=1).tolist()) if any_]
     if not rows or count <= 0:
         return []
     shuffled = random.sample(rows, len(rows))
+    over_shard = torch.tensor(where.mixture(), dtype=torch.float64).view(where.open.shape)
     if count < len(rows):
-        draws = _systematic(weight, shuffled, count, random)
+        draws = _systematic(over_shard, shuffled, count, random)
     else:
-        draws = _in_every_row(weight, totals, shuffled, count, random)
+        draws = _in_every_row(where, over_shard.sum(dim=1).tolist(), shuffled, count, random)
     return sorted(draws, key=lambda one: (one.row, one.cut))
 
 
-def _in_every_row(weight: torch.Tensor, totals: list[float], rows: list[int], count: int, random: Random) -> list[Draw]:
+def _in_every_row(where: Places, shares: list[float], rows: list[int], count: int, random: Random) -> list[Draw]:
     each, left = divmod(count, len(rows))
     times = dict.fromkeys(rows, each)
-    for place in _equal_steps(list(accumulate(totals[row] for row in rows)), left, random):
+    for place in _equal_steps(list(accumulate(shares[row] for row in rows)), left, random):
         times[rows[place]] += 1
     draws = []
     for row, number in times.items():
-        values = weight[row].tolist()
+        values = where.mixture(row)
         sums = list(accumulate(values))
         for _ in range(number):
             cut = _place(sums, random.random() * sums[-1])

@@ -19,7 +19,7 @@ from scoring.scorer import reference, sealed
 from scoring.scorer.answers import Answers, ask_all
 from scoring.scorer.channel import Channel, ScoreFailed
 from scoring.scorer.crew import Crew
-from scoring.scorer.draw import Draw, draw, draw_count, weights
+from scoring.scorer.draw import Draw, draw, draw_count, places
 from scoring.scorer.probe import Seen, ask_probes
 from scoring.scorer.questions import Batch, repeat_batches, strict_batches
 from scoring.scorer.result import Probed, Result
@@ -81,7 +81,7 @@ def plan(
     """Draw strict positions and rows to repeat, and seat them all."""
     random = SystemRandom()
     count = draw_count(probing.strict_per_row, probing.power, len(rows))
-    draws = draw(weights(answers.nats, rows.bytes, losses), count, random)
+    draws = draw(places(answers.nats, rows.bytes, losses), count, random)
     repeats = min(len(rows), draw_count(probing.repeats, probing.power, len(rows)))
     repeated = random.sample(range(len(rows)), repeats)
     batches = strict_batches(draws, batch_size, len(rows), random)

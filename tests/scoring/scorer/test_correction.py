@@ -12,7 +12,7 @@ from scipy import stats
 
 from scoring import bpb
 from scoring.scorer.correction import FEWEST, correction, mean_p
-from scoring.scorer.draw import Draw, draw, weights
+from scoring.scorer.draw import Draw, draw, places
 
 ROWS, LENGTH, SEEDS, BYTES = 12, 8, 4000, 1000
 GENERATOR = torch.Generator().manual_seed(4)
@@ -29,11 +29,11 @@ GAIN[:, -1] = 0  # nothing of its row comes after
 def test_the_correction_is_right_on_average_and_its_error_is_not_too_small(
     count: int, reference: torch.Tensor | None
 ) -> None:
-    weight = weights(SCORED, SIZES, reference)
+    where = places(SCORED, SIZES, reference)
     truth = float(GAIN.sum()) / (math.log(2) * BYTES)
     found, errors = [], []
     for seed in range(SEEDS):
-        draws = draw(weight, count, Random(seed))  # noqa: S311 repeatable
+        draws = draw(where, count, Random(seed))  # noqa: S311 repeatable
         value, error = correction(draws, [float(GAIN[one.row, one.cut]) for one in draws], BYTES)
         found.append(value)
         errors.append(error)
@@ -43,7 +43,7 @@ def test_the_correction_is_right_on_average_and_its_error_is_not_too_small(
 
 
 def test_a_model_that_does_not_look_ahead_is_corrected_by_nothing() -> None:
-    draws = draw(weights(SCORED, SIZES, LOSSES), 30, Random(1))  # noqa: S311
+    draws = draw(places(SCORED, SIZES, LOSSES), 30, Random(1))  # noqa: S311
     assert correction(draws, [0.0] * 30, BYTES) == (0.0, 0.0)
     assert bpb.published(1.5, 0.0, 0.0) == 1.5
     assert correction([], [], BYTES) == (0.0, 0.0)
@@ -51,7 +51,7 @@ def test_a_model_that_does_not_look_ahead_is_corrected_by_nothing() -> None:
 
 def test_noise_costs_its_maker() -> None:
     """Noise without any gain: published is worse than scored nineteen times in twenty, and never better."""
-    draws = draw(weights(SCORED, SIZES, None), 2 * ROWS, Random(1))  # noqa: S311
+    draws = draw(places(SCORED, SIZES, None), 2 * ROWS, Random(1))  # noqa: S311
     random = Random(3)  # noqa: S311
     paid = []
     for _ in range(2000):
@@ -62,12 +62,12 @@ def test_noise_costs_its_maker() -> None:
 
 
 def test_a_gain_hidden_in_noise_is_taken_back_and_the_noise_paid_for() -> None:
-    draws = draw(weights(SCORED, SIZES, None), 2 * ROWS, Random(1))  # noqa: S311
+    draws = draw(places(SCORED, SIZES, None), 2 * ROWS, Random(1))  # noqa: S311
     random = Random(5)  # noqa: S311
     truth = float(GAIN.sum()) / (math.log(2) * BYTES)
     paid = []
     for seed in range(2000):
-        draws = draw(weights(SCORED, SIZES, None), 2 * ROWS, Random(seed))  # noqa: S311
+        draws = draw(places(SCORED, SIZES, None), 2 * ROWS, Random(seed))  # noqa: S311
         value, error = correction(draws, [float(GAIN[o.row, o.cut]) + random.gauss(0, 1) for o in draws], BYTES)
         paid.append(bpb.published(1.5, value, error) - 1.5)
     assert fmean(paid) > truth

@@ -35,14 +35,19 @@ def audit(text: str, digest: str, policy: Policy, launch: LaunchFacts | None = N
 
 
 def _judge(text: str, digest: str, policy: Policy, launch: LaunchFacts | None) -> Report:
-    compiled = gate.compile_text(text)
-    if isinstance(compiled, Finding):
-        return Report.of(script_sha256=digest, findings=[compiled])
+    """Apply the rules, and ask the compiler last: then the tree that places were found with saves it a parse."""
     try:
-        script = Script(text, policy, compiled, launch)
-    except cst.ParserSyntaxError as error:
-        return Report.of(script_sha256=digest, findings=[gate.unparsed(error.raw_line)])
-    findings, knobs = _apply(script)
+        script = Script(text, policy, launch)
+        findings, knobs = _apply(script)
+    except Exception as error:
+        refused = gate.uncompiled(text)
+        if refused is None and isinstance(error, cst.ParserSyntaxError):
+            refused = gate.unparsed(error.raw_line)
+        if refused is None:
+            raise
+        return Report.of(script_sha256=digest, findings=[refused])
+    if refused := gate.uncompiled(text, script.tree.compiled):
+        return Report.of(script_sha256=digest, findings=[refused])
     for inner in inner_texts(script):
         if isinstance(inner, Finding):
             findings.append(inner)

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import libcst as cst
 
+from reviewer import gate
 from reviewer.nodes import GETTERS, getter
 from reviewer.places import Places, Span
 
@@ -30,9 +31,9 @@ class Tree:
     `outside` are statements that run before the text and are not in it, so they have no place: a shell's.
     """
 
-    def __init__(self, text: str, compiled: ast.Module | None = None, outside: Sequence[cst.CSTNode] = ()) -> None:
+    def __init__(self, text: str, outside: Sequence[cst.CSTNode] = ()) -> None:
         self.text = text
-        self.compiled = compiled
+        self.compiled: ast.Module | None = None
         self.outside = outside
         self.module = cst.parse_module(text)
         self._nodes: dict[type, list[Any]] = defaultdict(list)
@@ -100,5 +101,13 @@ class Tree:
 
     def spans(self, wanted: Sequence[cst.CSTNode]) -> dict[int, Span]:
         """Return the places of these nodes by their id, without those of any other."""
-        compiled = self.compiled if self.compiled is not None else ast.parse(self.text)
-        return Places(self.text, self.module, compiled, self._parents).of(wanted)
+        return Places(self.text, self.module, self.syntax(), self._parents).of(wanted)
+
+    def syntax(self) -> ast.Module:
+        """Return the compiler's tree, made when it is first needed: many texts are judged without it.
+
+        Raises what the compiler raises.
+        """
+        if self.compiled is None:
+            self.compiled = gate.syntax_of(self.text)
+        return self.compiled

@@ -63,6 +63,12 @@ def _literal(node: Any, _: Lookup) -> Any:
     return node.evaluated_value
 
 
+def _string(node: cst.SimpleString, _: Lookup) -> Any:
+    value = node.value
+    plain = value[0] in "'\"" and "\\" not in value and not value.startswith(("'''", '"""'))
+    return value[1:-1] if plain else node.evaluated_value  # the latter asks the compiler each time
+
+
 def _joined(node: cst.ConcatenatedString, lookup: Lookup) -> Any:
     left, right = _all((node.left, node.right), lookup)
     return left + right
@@ -176,7 +182,7 @@ _HANDLERS: dict[type, Callable[[Any, Lookup], Any]] = {
     cst.Name: _name,
     cst.Integer: _literal,
     cst.Float: _literal,
-    cst.SimpleString: _literal,
+    cst.SimpleString: _string,
     cst.ConcatenatedString: _joined,
     cst.FormattedString: _formatted,
     cst.List: _sequence,

@@ -80,13 +80,19 @@ def check(data: bytes, max_bytes: int) -> Finding | None:
     return _cookie(data) or _characters(text) or _shape(text)
 
 
-def compile_text(text: str) -> ast.Module | Finding:
-    """Compile, never run: return the compiler's tree, or why Python cannot read the text. For the limited process."""
+def syntax_of(text: str) -> ast.Module:
+    """Return the compiler's tree of a text. Raises what the compiler raises. For the limited process."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text, "train.py")
+
+
+def uncompiled(text: str, tree: ast.Module | None = None) -> Finding | None:
+    """Compile, never run: return why Python cannot read the text. Its tree, where there is one, saves a parse."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(text, "train.py")
-            compile(tree, "train.py", "exec", dont_inherit=True)
+            compile(text if tree is None else tree, "train.py", "exec", dont_inherit=True)
     except SyntaxError as error:
         line = error.lineno or 1
         reason = str(error.msg or "invalid syntax")
@@ -97,7 +103,7 @@ def compile_text(text: str) -> ast.Module | Finding:
         )
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
         return refusal("G011", f"Python cannot read the file: {error or type(error).__name__}.\nMake it run first.")
-    return tree
+    return None
 
 
 def unparsed(line: int) -> Finding:

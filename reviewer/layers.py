@@ -29,12 +29,11 @@ def _read(unpacked: Unpacked, shell: Script) -> Script | Finding:
     if refused := gate.check(unpacked.data, shell.policy.max_bytes):
         return replace(refused, view="unpacked")
     text = unpacked.data.decode("utf-8")
-    compiled = gate.compile_text(text)
-    if isinstance(compiled, Finding):
-        return replace(compiled, view="unpacked")
+    if refused := gate.uncompiled(text):
+        return replace(refused, view="unpacked")
     try:
         outside = [*shell.tree.outside, *_binding(shell, unpacked.others)]
-        script = Script(text, shell.policy, compiled, shell.launch, layer=shell.layer + 1, outside=outside)
+        script = Script(text, shell.policy, shell.launch, layer=shell.layer + 1, outside=outside)
     except cst.ParserSyntaxError as error:
         return replace(gate.unparsed(error.raw_line), view="unpacked")
     module = script.scopes.module

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
@@ -32,7 +31,6 @@ class Script:
         self,
         text: str,
         policy: Policy,
-        compiled: ast.Module | None = None,
         launch: LaunchFacts | None = None,
         layer: int = 0,
         outside: Sequence[cst.CSTNode] = (),
@@ -42,7 +40,7 @@ class Script:
         self.launch = launch
         self.layer = layer  # how many shells it was packed in
         self.handed: dict[str, Any] = {}  # by those shells: names and what they are
-        self.tree = Tree(text, compiled, outside)
+        self.tree = Tree(text, outside)
         self.values = Values(self.tree)
         self.scopes = self.values.scopes
         self.budget = self.values.budget
@@ -155,8 +153,10 @@ class Script:
     @cached_property
     def unpacked(self) -> Unpacked | Unreadable | None:
         """What the text executes if it is nothing but a shell, or why that cannot be read."""
-        compiled = self.tree.compiled if self.tree.compiled is not None else ast.parse(self.text)
-        found = unpack(compiled)
+        last = self._last_call
+        if last is None or not (isinstance(last.func, cst.Name) and last.func.value == "exec"):
+            return None
+        found = unpack(self.tree.syntax())
         if isinstance(found, Unpacked) and self.layer >= MOST_LAYERS:
             return Unreadable(f"it is packed more than {MOST_LAYERS} times")
         return found
@@ -164,7 +164,12 @@ class Script:
     @cached_property
     def shell(self) -> cst.Call | None:
         """The call that executes the unpacked text, where that can be read."""
-        last = self.tree.module.body[-1] if isinstance(self.unpacked, Unpacked) else None
+        return self._last_call if isinstance(self.unpacked, Unpacked) else None
+
+    @property
+    def _last_call(self) -> cst.Call | None:
+        body = self.tree.module.body
+        last = body[-1] if body else None
         statement = last.body[-1] if isinstance(last, cst.SimpleStatementLine) else None
         call = statement.value if isinstance(statement, cst.Expr) else None
         return call if isinstance(call, cst.Call) else None

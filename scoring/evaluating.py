@@ -5,7 +5,8 @@
 
 The runner makes both sockets before anything lives, shuts the scorer's ends for reading, gives the scorer its two ends
 and each server the one end that is meant for it. The other end of P's channel is in nobody's hands but the runner's
-until P starts, so A can neither hear what P is asked nor leave it a word. Then it only listens (session.py).
+until P starts, so A can neither hear what P is asked nor leave it a word. What A has read the kernel forgets before P
+starts, and what P has read before the run ends (sandbox/pagecache.py). Then it only listens (session.py).
 """
 
 import contextlib
@@ -20,7 +21,7 @@ from typing import Any
 
 from scoring import facts, inputs, scorerbox, training
 from scoring.job import Host, Job
-from scoring.sandbox import box, interpreter, runfolder
+from scoring.sandbox import box, interpreter, pagecache, runfolder
 from scoring.sandbox.bwrap import HARNESS_INSIDE
 from scoring.sandbox.logfile import LogFile
 from scoring.sandbox.spec import SandboxError, Spec
@@ -68,6 +69,7 @@ def run(job: Job, host: Host, folder: Path, cpus: tuple[int, ...], cancel: int, 
             more_seconds=(1 + job.probes.passes) * job.evaluation.timeout_seconds,
         )
         emit({"event": "started"})
+        (folder / pagecache.SHOWN).touch()
         scorer.go()
         server.go()
         session.listen()

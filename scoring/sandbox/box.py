@@ -13,6 +13,8 @@ anything is read from it. Dying runners take their sandboxes along, at every mom
 Init runs as the program's own user, so its word is the program's. From `go` on it comes through a pipe: over a socket
 the program could send a descriptor that takes hours to close, and whoever receives it, or drops it, would wait.
 
+What a model server has read the kernel forgets when it has ended, before `wait` returns (pagecache.py).
+
 Not isolated: the kernel itself, timing through shared caches and memory bandwidth, and readable /usr.
 """
 
@@ -25,11 +27,13 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from io import FileIO
 from pathlib import Path
 
-from scoring.sandbox import bwrap, cgroups, guard, syscalls, uids
+from scoring.sandbox import bwrap, cgroups, guard, hostfiles, pagecache, syscalls, uids
 from scoring.sandbox.prelude import Stage, become_nobody
 from scoring.sandbox.spec import Bind, SandboxError, Spec
 
@@ -54,6 +58,7 @@ class Box:
     group: cgroups.Group
     user: uids.User
     settings: dict[str, object]
+    forget: Callable[[], None] | None = None  # to be called once when all inside are dead
 
     def go(self) -> None:
         """Let the program start."""
@@ -98,6 +103,9 @@ class Box:
             self.process.wait(seconds)
         except subprocess.TimeoutExpired:
             raise SandboxError("the sandbox did not end after it was killed") from None
+        if self.forget is not None:
+            self.forget()
+            self.forget = None
         if not self.group.remove():
             raise SandboxError("processes are left in the sandbox's control group")
 
@@ -222,7 +230,18 @@ def start(spec: Spec) -> Box:
         }
         pidfd = os.pidfd_open(init_pid)
         undo.pop_all()
-    return Box(spec.name, process, line, init_pid, pidfd, ours, read_word, read_out, folders, group, user, settings)
+    forget = _forgetting(spec, group)
+    return Box(
+        spec.name, process, line, init_pid, pidfd, ours, read_word, read_out, folders, group, user, settings, forget
+    )
+
+
+def _forgetting(spec: Spec, group: cgroups.Group) -> Callable[[], None] | None:
+    """Return what makes the kernel forget what the sandbox read, where it is one that is shown sealed text."""
+    if spec.slot != "server":
+        return None
+    mounts = (*hostfiles.system_mounts(), *spec.mounts)
+    return partial(pagecache.forget, group, [mount.source for mount in mounts if isinstance(mount, Bind)])
 
 
 def _await_ready(control: socket.socket, output: int) -> dict[str, int]:

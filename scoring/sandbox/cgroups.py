@@ -133,6 +133,21 @@ class Group:
                     os.kill(int(pid), signal.SIGKILL)
         self.freeze(False)
 
+    def forget(self) -> bool:
+        """Drop from memory what the dead of this group have read: file pages, and names that they looked up.
+
+        False where nobody counted it, or some of it stays.
+        """
+        folder = self.folders.get("memory")
+        if folder is None:
+            return False
+        if self.version == "v2":
+            _write(folder / "memory.reclaim", str(self.memory_bytes() or 0))  # an error: less than all was file pages
+        else:
+            _write(folder / "memory.force_empty", "0")
+        told = _read(folder / "memory.stat")
+        return bool(told) and _counter(told, "active_file") + _counter(told, "inactive_file") == 0
+
     def remove(self, patience: float = 5.0) -> bool:
         """Remove the group's folders; False when something is still alive in one after `patience` seconds."""
         deadline = time.monotonic() + patience
@@ -209,13 +224,17 @@ def create(name: str, *, memory_bytes: int, processes: int, cpus: tuple[int, ...
 
 
 def sweep(name: str) -> bool:
-    """Kill what still lives in group `name`, whose runner is gone, and remove the group; False when that fails."""
+    """Kill what still lives in group `name`, whose runner is gone, forget what it read, and remove the group.
+
+    False when something does not go away.
+    """
     v1, v2 = _mounts()
     groups = [Group("v1", {controller: parent / (_PREFIX + name) for controller, parent in v1.items()})]
     if v2 is not None:
-        groups.append(Group("v2", {"freezer": v2 / (_PREFIX + name)}))
+        groups.append(Group("v2", dict.fromkeys(("freezer", "memory"), v2 / (_PREFIX + name))))
     for group in groups:
         group.folders = {controller: folder for controller, folder in group.folders.items() if folder.is_dir()}
         group.kill()
+        group.forget()
     gone = [group.remove() for group in groups]
     return all(gone)

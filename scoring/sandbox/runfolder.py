@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from scoring.sandbox import cgroups
+from scoring.sandbox import cgroups, pagecache
 from scoring.sandbox.seal import remove_tree
 from scoring.sandbox.spec import SandboxError
 
@@ -109,8 +109,13 @@ def clear(runs_dir: Path) -> None:
 
 
 def _clear(folder: Path) -> None:
-    """End what still lives in the control groups of the run in `folder`, then remove groups and folder."""
+    """End what still lives in the control groups of the run in `folder`, then remove groups and folder.
+
+    Where a model had been shown sealed text, what it read is forgotten, as its own runner would have done.
+    """
     for part in ("train", "server", "scorer"):
         if not cgroups.sweep(sandbox_name(folder, part)):
             raise SandboxError(f"processes of the dead run {folder.name} do not go away")
+    if (folder / pagecache.SHOWN).exists():
+        pagecache.sweep(pagecache.common_sources())
     remove_tree(folder)

@@ -40,6 +40,11 @@ def spec(code: str, **changes: object) -> Spec:
     return replace(base, **changes)  # type: ignore[arg-type]
 
 
+def without_output(caps: Caps) -> Caps:
+    """The same ceilings without a folder to write to, as a model server has them."""
+    return replace(caps, output_bytes=None)
+
+
 PRELUDE = """\
 import ctypes, errno, os, sys
 libc = ctypes.CDLL(None, use_errno=True)

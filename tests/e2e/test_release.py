@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,9 @@ from tests.e2e.site import COMPETITION, Site, last_event, manage
 
 ORGANIZER = """
 from leaderboard.accounts.models import User
-User.objects.create_user("olga", "olga@example.org", "a long enough password", is_staff=True)
+from leaderboard.accounts.services import issue_token
+olga = User.objects.create_user("olga", "olga@example.org", "a long enough password", is_staff=True)
+print("TOKEN", issue_token(user=olga, name="tests", days=1)[1])
 """
 
 
@@ -29,7 +32,8 @@ def contest(tmp_path: Path) -> Path:
 
 def test_a_closed_phase_is_scored_on_the_private_shard_and_released(site: Site, contest: Path) -> None:
     manage(site.home, "competition", "load", str(contest))
-    manage(site.home, "shell", "--no-imports", "--command", ORGANIZER)
+    token = manage(site.home, "shell", "--no-imports", "--command", ORGANIZER).split("TOKEN ")[1].strip()
+    organizer = Site(site.home, site.url, token)
     ended = last_event(site.submit(BIGRAM, "--competition", "sealed"))
     assert ended["event"] == "ranked", ended
     mine = f"submissions/{ended['submission']}"
@@ -51,6 +55,13 @@ def test_a_closed_phase_is_scored_on_the_private_shard_and_released(site: Site, 
     (row,) = site.api("GET", board).json()["rows"]
     assert (row["rank"], row["public_rank"], row["outcome"]) == (1, 1, "")
     assert row["bpb"] != ended["bpb"]
-    private = [one for one in site.api("GET", mine + "/receipts").json()["receipts"] if one["shard"] == "private"]
-    probes, reference = private[0]["body"]["probes"], private[0]["body"]["reference"]
+    assert private_receipt(site, mine)["body"] is None, "another contest is still scored on this shard"
+    body = private_receipt(organizer, mine)["body"]
+    probes, reference = body["probes"], body["reference"]
     assert (probes["strict"]["breached"], probes["power"], reference["target"]) == (0, 1, "private")
+
+
+def private_receipt(reader: Site, submission: str) -> dict[str, Any]:
+    """Return the receipt of the private shard as somebody reads it."""
+    receipts: list[dict[str, Any]] = reader.api("GET", f"{submission}/receipts").json()["receipts"]
+    return next(one for one in receipts if one["shard"] == "private")

@@ -10,9 +10,9 @@ ON_SERVERS := tests/leaderboard tests/e2e tests/browser --ignore tests/e2e/test_
 help: ## show these commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
 
-run: .venv/ready ## start everything at http://127.0.0.1:8000 (PORT=, ONCE=1) and watch the baseline train
+run: .venv/ready ## start everything at http://127.0.0.1:8000 (PORT=, ONCE=1, COMPETITION=file) and watch the baseline train
 	@deploy/need bwrap bubblewrap
-	@.venv/bin/python deploy/demo/run.py
+	@.venv/bin/python deploy/demo/run.py $(COMPETITION)
 
 test: .venv/ready ## the whole suite; what has a database or a broker again on PostgreSQL and Redis
 	@deploy/need bwrap bubblewrap

@@ -19,13 +19,21 @@ from leaderboard.env import PROJECT, env
 COMPETITION = PROJECT / "deploy" / "demo" / "competition.toml"
 
 
-def prepare(home: Path, competition: Path) -> None:
-    """Bring the state folder to where the site can start: database, corpus, shards, competition, agent's key."""
+def prepare(home: Path, competition: Path | None) -> None:
+    """Bring the state folder to where the site can start: database, corpus, shards, competition, agent's key.
+
+    A file that was named is loaded. The shipped one is loaded once: an organizer may have loaded another in its place.
+    """
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     manage("Database", "migrate", "--verbosity", "0")
     manage("Demo corpus", "corpus", "harvest", "--name", "demo")
     manage("Tokenizer and shards", "shards", "build", "--set", "demo", "--corpus", "demo")
-    manage("Competition", "competition", "load", str(competition))
+    manage(
+        "Competition",
+        "competition",
+        "load",
+        *([str(competition)] if competition else [str(COMPETITION), "--unless-there"]),
+    )
     manage("This host's agent", "agent", "add", env().agent_name, "--hardware", env().agent_hardware)
 
 
@@ -54,7 +62,7 @@ def main() -> int:
     os.environ["HOLDOUT_PUBLIC_URL"] = f"http://127.0.0.1:{port}"
     for polite in (signal.SIGTERM, signal.SIGINT):  # a shell's background job is started with SIGINT ignored
         signal.signal(polite, signal.default_int_handler)
-    home, competition = env().home, Path(sys.argv[1]) if len(sys.argv) > 1 else COMPETITION
+    home, competition = env().home, Path(sys.argv[1]) if len(sys.argv) > 1 else None
     try:
         prepare(home, competition)
         return serve(home, port, once)

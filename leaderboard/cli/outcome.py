@@ -52,7 +52,8 @@ def outcome_of(submission: Submission, url: str) -> Outcome | None:
     event: dict[str, Any] = {"event": submission.state, "code": code, "reason": reason, "submission": submission.id}
     if submission.state in ("rejected", "in_review"):
         event["findings"] = (submission.report or {}).get("findings", [])
-    head = f"{state_word(submission.state)} ({_SAID[submission.state]})"
+    said = "an organizer's decision; nothing was spent" if code == "organizer" else _SAID[submission.state]
+    head = f"{state_word(submission.state)} ({said})"
     sentence = f"{head}: {clean(reason).strip()}" if reason else f"{head}."
     return Outcome(_EXITS[submission.state], {**event, "url": url}, f"{sentence}\n{one_line(url)}")
 

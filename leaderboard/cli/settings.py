@@ -72,7 +72,7 @@ def resolve(
 
     url = flags.get("url") or environ.get("SUBMIT_URL") or project.values.get("url") or user.values.get("url")
     if not url:
-        raise Usage("No server is named; set SUBMIT_URL, give --url, or write `url` into .submit.toml.")
+        raise Usage("No server is named: `submit login --url ADDRESS` once, or set SUBMIT_URL, or give --url.")
     named_by = _source(url, flags, environ, project, user)
     base, origin = parse_url(url, named_by)
     trusted = url in (flags.get("url"), environ.get("SUBMIT_URL"), user.values.get("url"))

@@ -48,6 +48,11 @@ def load(path: Path) -> Competition:
     return publish(path).competition
 
 
+def loaded(path: Path) -> Competition | None:
+    """Return the competition of a file's name where the site has one. Raises CompetitionFileError."""
+    return Competition.objects.filter(slug=_validated(_read(path)).slug).first()
+
+
 def publish(path: Path) -> services.Published:
     """Load a competition file, idempotently. Raises CompetitionFileError, having changed nothing in the database."""
     source = _read(path)

@@ -127,7 +127,7 @@ def start(submission: Submission) -> bool:
 
 def begin_scoring(submission: Submission) -> bool:
     """running, or queued where it was sent back with sealed runs only → scoring."""
-    sentence = "The checkpoint is sealed; the scorer measures it."
+    sentence = "The checkpoint is sealed; it is scored as soon as its host is free."
     return any(_move(submission, old, State.SCORING, sentence) for old in (State.RUNNING, State.QUEUED))
 
 

@@ -78,6 +78,16 @@ def test_loading_again_changes_nothing(file):
     assert seed_for(again.competition.phases.first(), "a" * 64, 0) == seed
 
 
+def test_a_shipped_file_does_not_take_back_what_an_organizer_loaded(file, capsys):
+    call_command("competition", "load", str(file), "--unless-there")
+    edit(file, 'title = "Spring"', 'title = "Autumn"')
+    call_command("competition", "load", str(file), "--unless-there")
+    assert Competition.objects.get().title == "Spring"
+    assert "competition load" in capsys.readouterr().out.splitlines()[-1]
+    call_command("competition", "load", str(file))
+    assert Competition.objects.get().title == "Autumn"
+
+
 def test_a_comment_is_no_change(file):
     files.load(file)
     rows = Entry.objects.count()

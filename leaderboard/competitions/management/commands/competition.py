@@ -16,9 +16,15 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("action", choices=["load"])
         parser.add_argument("file", type=Path)
+        parser.add_argument("--unless-there", action="store_true", help="leave a competition of this name as it is")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
+            if options["unless_there"] and (there := files.loaded(options["file"])):
+                self.stdout.write(
+                    f"Competition {there.slug} is there; `competition load {options['file']}` applies changes."
+                )
+                return
             published = files.publish(options["file"])
         except files.CompetitionFileError as error:
             raise CommandError(f"The competition file is refused, and nothing has changed.\n{error}") from None

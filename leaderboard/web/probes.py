@@ -23,7 +23,7 @@ class Kind:
     how: str
     asked: int
     compared: int
-    breached: int
+    breached: str  # empty where none did, or where the reader may not know
     largest: str
 
 
@@ -80,9 +80,16 @@ def _kind(table: Body, name: str, *, counted: bool, organizer: bool) -> Kind:
         how,
         asked,
         compared,
-        breached if counted else 0,
+        _count(breached, of=asked if name == "strict" else compared, exact=organizer) if counted else "",
         f"{largest:.3g}" if organizer and largest is not None else "",
     )
+
+
+def _count(breached: int, *, of: int, exact: bool) -> str:
+    """Say how many differed; a team reads the size of the number alone, since a model can choose its digits."""
+    if exact or not breached:
+        return f"{breached:,}" if breached else ""
+    return f"all {of:,}" if breached >= of else f"at least {1 << breached.bit_length() - 1:,}"
 
 
 def _settings(table: Body, *, organizer: bool) -> str:

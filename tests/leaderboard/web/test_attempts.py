@@ -166,16 +166,17 @@ def test_a_stranger_sees_no_attempt(ranked):
     assert "Signature" not in page
 
 
-def test_a_breach_is_counted():
+@pytest.mark.parametrize(("breached", "told"), [(246, "all 246"), (245, "at least 128"), (3, "at least 2")])
+def test_a_team_reads_how_large_a_breach_was_and_organizers_its_count(breached, told):
     ada, demo, host = make_user("ada"), make_competition(), Host.register()
     submission = send(ada, demo, SCRIPT)
     drive()
     host.claim_next().finish(**TRAINED)
     drive()
-    host.claim_next().finish("breach", **probed(breached=246))
+    host.claim_next().finish("breach", **probed(breached=breached))
     drive()
-    said = text(page_of(ada, submission))
-    assert "✕ 246" in said
+    assert f"✕ {told}" in text(page_of(ada, submission))
+    assert f"✕ {breached}" in text(page_of(make_user("olga", organizer=True), submission))
     assert "191919191" not in section(page_of(ada, submission), "attempts")
 
 

@@ -54,14 +54,16 @@ def _forward(line: str) -> str:
     return BIGRAM.replace(old, line)
 
 
-CRASHES = _main('train()\nraise RuntimeError("the learning rate exploded")')
+# Known only when it runs: what ends on every path is seen by the audit.
+TRAINED = "model = train()\nif model.counts.sum() > 0:\n    "
+CRASHES = _main(TRAINED + 'raise RuntimeError("the learning rate exploded")')
 HANGS = _main("train()\nwhile True:\n    pass")
 PRINTS_A_GIGABYTE = _main('for _ in range(1024):\n    print("x" * 1024 * 1024)')
 WRITES_TEN_GIGABYTES = _main(
     'block = bytes(1024 * 1024)\nfor name in range(100):\n    with open(f"out/{name}", "wb") as file:\n'
     "        for _ in range(100):\n            file.write(block)"
 )
-LEAVES_NOTHING = _main("train()\nraise SystemExit(0)")
+LEAVES_NOTHING = _main(TRAINED + "raise SystemExit(0)")
 DOES_NOT_LOAD = _main('train()\nopen("out/final.pt", "wb").write(b"not a checkpoint")\nraise SystemExit(0)')
 ANSWERS_NAN = _forward('return self.counts.log()[tokens] * float("nan")')
 WRONG_SHAPE = _forward("return self.counts.log()[tokens][:, :, :-1]")

@@ -163,9 +163,13 @@ def _send_log(platform: Platform, log_path: Path, sent: int) -> int:
 
 
 def _deliver_rest(platform: Platform, log_path: Path, sent: int) -> int:
-    """Try a little longer for the end of the log; a log that stays short is no reason to lose a receipt."""
+    """Try a little longer for the end of the log; a log that stays short is no reason to lose a receipt.
+
+    Each try is a sign of life as well: a site that has no room for a log goes on counting the lease.
+    """
     for _ in range(5):
         try:
+            platform.report([])
             return _send_log(platform, log_path, sent)
         except Unreachable:
             time.sleep(1)

@@ -123,6 +123,16 @@ def test_the_rest_of_the_log_goes_before_each_try_of_the_end(
     assert [what for what, _ in away.asked[1:]] == ["log", "finish", "log", "finish"]
 
 
+def test_while_the_log_finds_no_room_the_agent_goes_on_showing_life(
+    away: Away, claimed: Callable[..., Platform], tmp_path: Path
+) -> None:
+    away.statuses["log"] = [507, 200]
+    log = tmp_path / "log"
+    log.write_bytes(b"the last words")
+    assert execute._deliver_rest(claimed(patience=0, outage=60), log, 0) == len(b"the last words")
+    assert [what for what, _ in away.asked[1:]][:4] == ["events", "log", "events", "log"]
+
+
 def test_an_end_that_is_refused_is_not_tried_again(away: Away, claimed: Callable[..., Platform]) -> None:
     away.statuses["finish"] = [410]
     with pytest.raises(Refused):

@@ -78,7 +78,13 @@ def test_text_from_elsewhere_cannot_drive_the_terminal(prompt: Prompt, site: Sit
 def test_ctrl_c_leaves_the_run_alone_and_says_how_to_look_again(prompt: Prompt, site: Site, words: tuple[str]) -> None:
     site.life(submission("queued"))
     with subprocess.Popen(
-        [SUBMIT, *words], cwd=prompt.folder, env=prompt.environ(), stdout=-1, stderr=-1, text=True
+        [SUBMIT, *words],
+        cwd=prompt.folder,
+        env=prompt.environ(),
+        stdout=-1,
+        stderr=-1,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a background job hands it on ignored
     ) as process:
         assert process.stdout
         for line in process.stdout:

@@ -16,19 +16,9 @@ from leaderboard.submissions.moderation import moderate, possible
 from leaderboard.submissions.services import may_be_withdrawn, withdraw
 from tests.leaderboard.cast import SCRIPT, make_competition, make_phase, make_user, token
 from tests.leaderboard.hidden import close, rank, released, score_hidden
-from tests.leaderboard.host import Host, drive, queue, send
+from tests.leaderboard.host import drive, queue, send
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def host():
-    return Host.register()
-
-
-@pytest.fixture
-def boss():
-    return make_user("boss", organizer=True)
 
 
 @pytest.fixture

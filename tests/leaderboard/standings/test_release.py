@@ -20,19 +20,9 @@ from leaderboard.submissions.models import Submission
 from leaderboard.submissions.services import withdraw
 from tests.leaderboard.cast import later, make_competition, make_phase, make_user
 from tests.leaderboard.hidden import an_hour_passes, asked, close, rank, score_hidden
-from tests.leaderboard.host import Host, drive, queue, send
+from tests.leaderboard.host import drive, queue, send
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def host():
-    return Host.register()
-
-
-@pytest.fixture
-def boss():
-    return make_user("boss", organizer=True)
 
 
 @pytest.fixture

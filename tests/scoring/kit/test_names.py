@@ -77,6 +77,10 @@ def test_a_boundary_without_a_listener_is_nothing(kit: ModuleType) -> None:
     kit.record_step_boundary(1)  # no FIFO at all
     os.mkfifo(kit._path("steps_fifo"))
     kit.record_step_boundary(2)  # nobody reads it
+    reader = os.open(kit._path("steps_fifo"), os.O_RDONLY | os.O_NONBLOCK)
+    kit.record_step_boundary(3)
+    assert os.read(reader, 64) == b"3\n"
+    os.close(reader)
 
 
 def test_a_full_pipe_never_blocks_training(kit: ModuleType) -> None:

@@ -98,7 +98,8 @@ def test_whatever_a_model_answers_the_table_is_json() -> None:
     record.note(0, torch.tensor([0.0, float("inf")]), torch.tensor([1e-5, float("inf")]))
     record.difference = record.worst
     verdict = judge([record] * 10, [Draw(0, 3, 1e-9, -1, 10)], 1)
-    json.dumps([verdict.strict, verdict.evidence, verdict.correction, verdict.correction_se], allow_nan=False)
+    table = [verdict.strict, verdict.evidence, verdict.correction, verdict.correction_se]
+    assert json.loads(json.dumps(table, allow_nan=False)) == table
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,14 @@ what the host does to it is a ReviewerFault. `rules_in_force()` gives every rule
 """
 
 from reviewer.child import ReviewerFault, review
+from reviewer.context import Context
 from reviewer.launch import LaunchFacts
 from reviewer.policy import Policy, PolicyError
 from reviewer.report import Finding, Knob, Report
 from reviewer.rulebook import RuleText, rules_in_force
 
 __all__ = [
+    "Context",
     "Finding",
     "Knob",
     "LaunchFacts",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
@@ -10,34 +11,42 @@ import libcst as cst
 
 from reviewer import gate
 from reviewer.budget import TooMuch
+from reviewer.claims import claims_of
+from reviewer.context import Context
+from reviewer.drift import drift_of
+from reviewer.facts import Inner
 from reviewer.launch import LaunchFacts
 from reviewer.layers import inner_texts
 from reviewer.places import Span
 from reviewer.policy import Policy
+from reviewer.reach import reached_at_evaluation
 from reviewer.report import Finding, Knob, Report, Severity, milder
 from reviewer.rules import load
 from reviewer.rules.base import Found, Rule, Setting
 from reviewer.script import Script
+from reviewer.sections import graded
 from reviewer.wording import clip, spelled
 
 MOST_FINDINGS = 500
 _RECURSION = 20_000  # chains of 500 operators are legal, and each takes a few frames
 
 
-def audit(text: str, digest: str, policy: Policy, launch: LaunchFacts | None = None) -> Report:
+def audit(
+    text: str, digest: str, policy: Policy, launch: LaunchFacts | None = None, context: Context | None = None
+) -> Report:
     """Judge a text that has passed the gate's byte checks."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(_RECURSION, limit))
     try:
-        return _judge(text, digest, policy, launch)
+        return _judge(text, digest, policy, launch, context)
     finally:
         sys.setrecursionlimit(limit)
 
 
-def _judge(text: str, digest: str, policy: Policy, launch: LaunchFacts | None) -> Report:
+def _judge(text: str, digest: str, policy: Policy, launch: LaunchFacts | None, context: Context | None) -> Report:
     """Apply the rules, and ask the compiler last: then the tree that places were found with saves it a parse."""
     try:
-        script = Script(text, policy, launch)
+        script = Script(text, policy, launch, context=context)
         findings, knobs = _apply(script)
     except Exception as error:
         refused = gate.uncompiled(text)
@@ -48,6 +57,7 @@ def _judge(text: str, digest: str, policy: Policy, launch: LaunchFacts | None) -
         return Report.of(script_sha256=digest, findings=[refused])
     if refused := gate.uncompiled(text, script.tree.compiled):
         return Report.of(script_sha256=digest, findings=[refused])
+    unpacked = []
     for inner in inner_texts(script):
         if isinstance(inner, Finding):
             findings.append(inner)
@@ -55,7 +65,19 @@ def _judge(text: str, digest: str, policy: Policy, launch: LaunchFacts | None) -
         found, settings = _apply(inner)
         findings += (replace(f, view="unpacked") for f in found)
         knobs += settings
-    return Report.of(script_sha256=digest, findings=findings, knobs=knobs, packed=script.packed)
+        unpacked.append(Inner(inner.layer, hashlib.sha256(inner.text.encode()).hexdigest(), inner.text))
+        script = inner  # what follows is said of the text that the rest only carries
+    return Report.of(
+        script_sha256=digest,
+        findings=findings,
+        knobs=knobs,
+        packed=bool(unpacked) or script.packed,
+        drift=drift_of(script, knobs),
+        sections=graded(script),
+        claims=claims_of(script, findings),
+        unpacked=tuple(unpacked),
+        calls=reached_at_evaluation(script),
+    )
 
 
 def _apply(script: Script) -> tuple[list[Finding], list[Knob]]:
@@ -72,7 +94,15 @@ def _apply(script: Script) -> tuple[list[Finding], list[Knob]]:
     if script.shell is not None:  # what the whole text lacks, the text inside may have; the rules judge that as well
         found = [(rule, item) for rule, item in found if item.node is not script.tree.module]
     findings, knobs = _place(script, found)
-    return [*findings, *broken], knobs
+    found = []
+    for rule in load():
+        if script.policy.severity(rule.code) == "off":
+            continue
+        try:
+            found.extend((rule, item) for item in rule.conclude(script, findings, knobs))
+        except Exception as error:
+            broken.append(_broken(rule, error))
+    return [*findings, *(_place(script, found)[0] if found else ()), *broken], knobs
 
 
 def _broken(rule: Rule, error: Exception) -> Finding:
@@ -89,7 +119,7 @@ def _place(script: Script, found: list[tuple[Rule, Found | Setting]]) -> tuple[l
     placeless = {id(item.node) for _, item in found if item.node is tree.module or tree.is_outside(item.node)}
     nodes = [item.node for _, item in found if id(item.node) not in placeless]
     spans = tree.spans(nodes) if nodes else {}
-    spans.update(dict.fromkeys(placeless, Span(1, 1, 1)))
+    spans.update(dict.fromkeys(placeless, Span(1, 1, 1, 1)))
     lines = script.text.split("\n")
     inherited = _Inherited(script.policy.baseline, lines)
     findings: dict[tuple[str, Span, str], Finding] = {}
@@ -110,8 +140,10 @@ def _place(script: Script, found: list[tuple[Rule, Found | Setting]]) -> tuple[l
                 line=span.line,
                 column=span.column,
                 end_line=span.end_line,
+                end_column=span.end_column,
                 message=f"{spelled(item.what)}\n{spelled(item.remedy)}",
                 snippet=_snippet(script, item.node, "" if id(item.node) in placeless else lines[span.line - 1]),
+                fixable=item.fix is not None,
                 inherited=kept,
             ),
         )

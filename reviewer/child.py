@@ -23,6 +23,7 @@ import sys
 from pathlib import Path
 
 from reviewer import gate
+from reviewer.context import Context
 from reviewer.launch import LaunchFacts
 from reviewer.policy import Policy
 from reviewer.report import Finding, Report
@@ -48,11 +49,16 @@ class ReviewerFault(Exception):
 
 
 def review(
-    text: str | bytes, policy: Policy | None = None, *, launch: LaunchFacts | None = None, isolated: bool = True
+    text: str | bytes,
+    policy: Policy | None = None,
+    *,
+    launch: LaunchFacts | None = None,
+    context: Context | None = None,
+    isolated: bool = True,
 ) -> Report:
     """Audit a script and return the Report, whatever the text is.
 
-    Without `launch`, what depends on how the script is started is not judged.
+    Without `launch`, what depends on how the script is started is not judged; without `context`, no version before it.
     `isolated=False` audits in this process, without limits: only for the limited process itself and for tests of
     rules. Raises ReviewerFault where this host is in no state to audit.
     """
@@ -62,14 +68,18 @@ def review(
     if refused := gate.check(data, policy.max_bytes):
         return Report.of(script_sha256=digest, findings=[refused])
     if isolated:
-        return _in_child(data, digest, policy, launch)
+        return _in_child(data, digest, policy, launch, context)
     from reviewer.audit import audit  # brings libcst, which the parent never needs
 
-    return audit(data.decode("utf-8"), digest, policy, launch)
+    return audit(data.decode("utf-8"), digest, policy, launch, context)
 
 
-def _in_child(data: bytes, digest: str, policy: Policy, launch: LaunchFacts | None) -> Report:
-    terms = {"policy": policy.to_mapping(), "launch": None if launch is None else launch.to_mapping()}
+def _in_child(data: bytes, digest: str, policy: Policy, launch: LaunchFacts | None, context: Context | None) -> Report:
+    terms = {
+        "policy": policy.to_mapping(),
+        "launch": None if launch is None else launch.to_mapping(),
+        "context": (context or Context()).to_mapping(),
+    }
     request = json.dumps(terms).encode() + b"\n" + data
     command = [sys.executable, "-I", "-c", _START, _ROOT]
     try:
@@ -134,7 +144,8 @@ def main() -> int:
     line, _, data = sys.stdin.buffer.read().partition(b"\n")
     terms = json.loads(line)
     launch = None if terms["launch"] is None else LaunchFacts.of(terms["launch"])
-    report = review(data, Policy.from_mapping(terms["policy"]), launch=launch, isolated=False)
+    policy, context = Policy.from_mapping(terms["policy"]), Context.of(terms["context"])
+    report = review(data, policy, launch=launch, context=context, isolated=False)
     sys.stdout.write(json.dumps(report.to_json()))
     sys.stdout.flush()
     return 0

@@ -33,7 +33,7 @@ def _read(unpacked: Unpacked, shell: Script) -> Script | Finding:
         return replace(refused, view="unpacked")
     try:
         outside = [*shell.tree.outside, *_binding(shell, unpacked.others)]
-        script = Script(text, shell.policy, shell.launch, layer=shell.layer + 1, outside=outside)
+        script = Script(text, shell.policy, shell.launch, shell.layer + 1, outside, shell.context)
     except cst.ParserSyntaxError as error:
         return replace(gate.unparsed(error.raw_line), view="unpacked")
     module = script.scopes.module

@@ -21,11 +21,12 @@ from reviewer.nodes import children
 
 @dataclass(frozen=True)
 class Span:
-    """Where a node stands: lines and columns from 1, columns in characters."""
+    """Where a node stands: lines and columns from 1, columns in characters; its end is just behind it."""
 
     line: int
     column: int
     end_line: int
+    end_column: int
 
 
 class _Disagree(Exception):
@@ -95,6 +96,10 @@ class Places:
             yield one
             stack.extend(c for c in children(one) if id(c) in self._towards)
 
+    def _end(self, compiled: ast.stmt) -> tuple[int, int]:
+        line, column = compiled.end_lineno or compiled.lineno, compiled.end_col_offset or 0
+        return line, len(self._lines[line - 1].encode()[:column].decode()) + 1
+
     def _write(self, node: Any, header: Any, compiled: ast.stmt, found: dict[int, Span], is_elif: bool) -> None:
         line = compiled.lineno
         before = self._lines[line - 1].encode()[: compiled.col_offset].decode()
@@ -111,7 +116,7 @@ class Places:
         spans = state.spans(state.first(), line, len(before) + 1)
         if id(node) in self._wanted:
             column = len(before) + 1
-            spans[id(node)] = Span(line, column, max(compiled.end_lineno or line, line))
+            spans[id(node)] = Span(line, column, *self._end(compiled))
         for key, span in spans.items():
             found.setdefault(key, span)
 
@@ -178,8 +183,9 @@ class _Writer(CodegenState):
             newlines = code.count("\n", anchor, start)
             last = code.rfind("\n", anchor, start)
             at = start - last if newlines else column + start - anchor
-            height = code[start : ends[end]].rstrip().count("\n")
-            found[key] = Span(line + newlines, at, line + newlines + height)
+            text = code[start : ends[end]].rstrip()
+            height, width = text.count("\n"), len(text) - text.rfind("\n") - 1
+            found[key] = Span(line + newlines, at, line + newlines + height, width + (1 if height else at))
         return found
 
 

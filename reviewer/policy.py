@@ -7,28 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, cast
 
+from reviewer.catalogue import CATALOGUE
 from reviewer.report import Severity
 
-# code -> (name, default severity). The rules repeat neither: a test holds both sides together.
-CATALOGUE: dict[str, tuple[str, Severity]] = {
-    "K101": ("env-read", "reject"),
-    "K102": ("cli-flag", "review"),
-    "E201": ("eval-fork", "reject"),
-    "E204": ("eval-only-logit-transform", "reject"),
-    "E205": ("reads-validation-split", "reject"),
-    "D301": ("network", "reject"),
-    "D302": ("pretrained-or-hub", "reject"),
-    "D303": ("outside-path", "reject"),
-    "D305": ("unsafe-load", "review"),
-    "S401": ("dynamic-code", "reject"),
-    "S402": ("process-spawn", "reject"),
-    "O601": ("packed-code", "review"),
-    "T901": ("no-load-for-eval", "reject"),
-    "T902": ("runs-on-import", "reject"),
-    "T903": ("no-checkpoint-written", "review"),
-    "T904": ("launch-mismatch", "review"),
-    "H701": ("silent-fallback", "warn"),
-}
 SEVERITIES = ("reject", "review", "warn", "info", "off")
 
 # What torchrun tells each process about its place; it says nothing about the model.

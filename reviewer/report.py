@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, cast
 
+from reviewer.facts import Claim, Drift, Inner, Reached, Section
 from reviewer.wording import spelled
 
-RULESET = "3"  # goes up whenever a rule finds more or less than before
+RULESET = "4"  # goes up whenever a rule finds more or less than before
 
 Severity = Literal["reject", "review", "warn", "info", "off"]
 Verdict = Literal["accept", "review", "reject"]
@@ -26,7 +27,7 @@ def milder(one: Severity, other: Severity) -> Severity:
 
 @dataclass(frozen=True)
 class Finding:
-    """One place in the text. Lines and columns count from 1; columns are characters.
+    """One place in the text. Lines and columns count from 1; columns are characters; the end is just behind it.
 
     `message` has two lines: what was found, then what to do about it. Whatever a script makes of the texts, they can
     be encoded and stored: `wording.py` spells out what cannot.
@@ -43,6 +44,7 @@ class Finding:
     fixable: bool = False
     view: View = "source"
     inherited: bool = False
+    end_column: int = 1
 
     def __post_init__(self) -> None:
         lines = self.message.split("\n", 1)
@@ -81,26 +83,32 @@ class Report:
     packed: bool
     findings: tuple[Finding, ...]
     knobs: tuple[Knob, ...]
+    drift: Drift | None = None
+    sections: tuple[Section, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    unpacked: tuple[Inner, ...] = ()
+    calls: tuple[Reached, ...] = ()
 
     @classmethod
     def of(
-        cls, *, script_sha256: str, findings: Iterable[Finding], knobs: Iterable[Knob] = (), packed: bool = False
+        cls,
+        *,
+        script_sha256: str,
+        findings: Iterable[Finding],
+        knobs: Iterable[Knob] = (),
+        packed: bool = False,
+        **facts: Any,
     ) -> Report:
         """Put findings in source order and draw the verdict from the most severe one."""
         ordered = tuple(sorted((f for f in findings if f.severity != "off"), key=lambda f: (f.line, f.column, f.rule)))
         worst = max((_ORDER[f.severity] for f in ordered), default=0)
         verdict: Verdict = "reject" if worst == 4 else "review" if worst == 3 else "accept"
-        return cls(
-            verdict, RULESET, script_sha256, packed, ordered, tuple(sorted(knobs, key=lambda k: (k.line, k.key)))
-        )
+        settings = tuple(sorted(knobs, key=lambda k: (k.line, k.key)))
+        return cls(verdict, RULESET, script_sha256, packed, ordered, settings, **facts)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain dicts and lists, ready for `json.dumps`."""
-        return {
-            **asdict(self),
-            "findings": [asdict(f) for f in self.findings],
-            "knobs": [asdict(k) for k in self.knobs],
-        }
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Report:
@@ -117,7 +125,16 @@ class Report:
             packed=bool(data["packed"]),
             findings=findings,
             knobs=tuple(Knob(**k) for k in data["knobs"]),
+            drift=None if data["drift"] is None else Drift(**{k: _hashable(v) for k, v in data["drift"].items()}),
+            sections=tuple(Section(**one) for one in data["sections"]),
+            claims=tuple(Claim(**{k: _hashable(v) for k, v in one.items()}) for one in data["claims"]),
+            unpacked=tuple(Inner(**one) for one in data["unpacked"]),
+            calls=tuple(Reached(**one) for one in data["calls"]),
         )
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def human_lines(report: Report, file: str) -> list[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import libcst as cst
 
 from reviewer.calls import Calls
+from reviewer.context import Context
 from reviewer.decoders import Unreadable
 from reviewer.engine import Tree
 from reviewer.launch import LaunchFacts
@@ -34,10 +35,12 @@ class Script:
         launch: LaunchFacts | None = None,
         layer: int = 0,
         outside: Sequence[cst.CSTNode] = (),
+        context: Context | None = None,
     ) -> None:
         self.text = text
         self.policy = policy
         self.launch = launch
+        self.context = context or Context()
         self.layer = layer  # how many shells it was packed in
         self.handed: dict[str, Any] = {}  # by those shells: names and what they are
         self.tree = Tree(text, outside)

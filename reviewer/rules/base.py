@@ -2,31 +2,44 @@
 
 The docstring has the headings *What it looks for*, *Why it is refused*, *Do instead*. VALID and INVALID are the rule's
 tests: in an INVALID text, the lines that must be found end with `# !`. A text whose first line is
-`# launch: torchrun 2`, with the words that follow the file's name, is judged under that launch.
+`# launch: torchrun 2`, with the words that follow the file's name, is judged under that launch. FIXED are pairs of a
+text and what the repair of this rule makes of it.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.policy import CATALOGUE
-from reviewer.report import Constant, Severity
+from reviewer.catalogue import CATALOGUE
+from reviewer.report import Constant, Finding, Knob, Severity
 from reviewer.script import Script
 
 
 @dataclass(frozen=True)
+class Edit:
+    """One change of a text: the source of `node` becomes `text`. A statement whose text is empty goes with its line."""
+
+    node: cst.CSTNode
+    text: str
+
+
+@dataclass(frozen=True)
 class Found:
-    """A place that a rule found: what is there, what to do, and how severe it can be at most."""
+    """A place that a rule found: what is there, what to do, and how severe it can be at most.
+
+    `fix`, where the rule knows a repair, works it out when it is asked for; an audit only says that there is one.
+    """
 
     node: cst.CSTNode
     what: str
     remedy: str
     at_most: Severity = "reject"
+    fix: Callable[[], Sequence[Edit]] | None = None
 
 
 @dataclass(frozen=True)
@@ -45,6 +58,7 @@ class Rule(ABC):
     code: ClassVar[str]
     VALID: ClassVar[tuple[str, ...]]
     INVALID: ClassVar[tuple[str, ...]]
+    FIXED: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     @property
     def name(self) -> str:
@@ -54,3 +68,7 @@ class Rule(ABC):
     @abstractmethod
     def check(self, script: Script) -> Iterable[Found | Setting]:
         """Yield what this rule finds, in any order."""
+
+    def conclude(self, script: Script, findings: Sequence[Finding], knobs: Sequence[Knob]) -> Iterable[Found]:
+        """Yield what this rule finds once the others have spoken."""
+        return ()

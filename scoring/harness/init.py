@@ -13,14 +13,14 @@ where CONTROL is a SOCK_SEQPACKET descriptor, WORD the write end of a pipe, and 
 Its end is the sandbox's end: the kernel kills what is left in the pid namespace. It is not a guard. The program runs
 as the same user and may try to stop or confuse it; the clock and the kill live outside.
 
-It runs with `python -I -S` and takes the C halves of socket and signal, because their Python halves (enum and
-friends) would double the start-up time of every sandbox.
+It runs with `python -I -S` and takes the C halves of os, socket and signal, because their Python halves (enum, abstract
+classes and friends) would double the start-up time of every sandbox. What it needs only
+later it imports while its starter is looking at it.
 """
 
 import _signal as signal  # type: ignore[import-not-found]  # typeshed knows only its Python half
 import _socket as socket
-import os
-import resource
+import posix as os
 import sys
 
 FOLDERS = {"out": "/work/out", "tmp": "/tmp", "shm": "/dev/shm"}  # noqa: S108 the sandbox's own
@@ -49,6 +49,8 @@ def start(keep: set[int], rlimits: list[str], cwd: str, argv: list[str]) -> int:
     try:
         for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGPIPE):
             signal.signal(signum, signal.SIG_DFL)
+        import resource
+
         for item in rlimits:
             name, _, value = item.partition("=")
             resource.setrlimit(getattr(resource, name), (int(value), int(value)))
@@ -59,7 +61,7 @@ def start(keep: set[int], rlimits: list[str], cwd: str, argv: list[str]) -> int:
                 except OSError:
                     continue  # the descriptor that listed the folder; closed by now
         os.chdir(cwd)
-        os.execv(argv[0], argv)  # noqa: S606 there is no shell here, on purpose
+        os.execv(argv[0], argv)
     except BaseException as error:
         os.write(2, f"cannot start {argv[0]}: {error}\n".encode())
     finally:
@@ -89,6 +91,8 @@ def main() -> None:
 
     signal.signal(signal.SIGTERM, forward)
     send_folders(control, split(folders))
+    import resource  # noqa: F401 for `start`
+
     if not control.recv(16):
         os._exit(0)
     child = start(set(map(int, split(keep))), split(rlimits), cwd, argv)

@@ -28,7 +28,7 @@ _MS_NOSUID, _MS_NODEV, _MS_BIND, _MS_REC, _MS_PRIVATE = 2, 4, 4096, 16384, 1 << 
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
 _STAGES = ("/mnt", "/media", "/srv", "/opt")
 # Readable by everybody on any distribution, so they need no stage.
-_SYSTEM = ("/usr", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin")
+_SYSTEM = frozenset(("usr", "dev", "etc", "lib", "lib32", "lib64", "libx32", "bin", "sbin"))
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -74,7 +74,7 @@ class Stage:
 
     def __call__(self, source: Path) -> str:
         """Return the path to give to bubblewrap for `source`; system files go as they are."""
-        if not self.root or any(source.is_relative_to(place) for place in _SYSTEM):
+        if not self.root or (len(source.parts) > 1 and source.parts[1] in _SYSTEM):
             return str(source)
         return self._sources.setdefault(source, f"{self.folder}/{len(self._sources)}")
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,9 +104,6 @@ class Places:
     def _write(self, node: Any, header: Any, compiled: ast.stmt, found: dict[int, Span], is_elif: bool) -> None:
         line = compiled.lineno
         before = self._lines[line - 1].encode()[: compiled.col_offset].decode()
-        if getattr(node, "decorators", ()):
-            line = compiled.decorator_list[0].lineno  # type: ignore[attr-defined]
-            before = self._lines[line - 1][: self._lines[line - 1].index("@")]
         state = _Writer(self._module, self._wanted)
         if not before.strip():
             state.increase_indent(before)
@@ -113,10 +111,9 @@ class Places:
             header._codegen(state, is_elif=True)
         else:
             header._codegen(state)
-        spans = state.spans(state.first(), line, len(before) + 1)
-        if id(node) in self._wanted:
-            column = len(before) + 1
-            spans[id(node)] = Span(line, column, *self._end(compiled))
+        spans = state.spans(state.start(header), line, len(before) + 1)
+        if header is not node and id(node) in self._wanted:
+            spans[id(node)] = Span(line, len(before) + 1, *self._end(compiled))
         for key, span in spans.items():
             found.setdefault(key, span)
 
@@ -151,51 +148,53 @@ def _header(node: Any) -> Any:
 
 
 class _Writer(CodegenState):
-    """Notes how many pieces of code had been written when a wanted node began and ended."""
+    """Notes how many pieces of code had been written when a node began and ended.
+
+    A node begins and ends where libcst says that its syntax does: behind the comments above it and its decorators,
+    inside its parentheses, before its semicolon.
+    """
 
     def __init__(self, module: cst.Module, wanted: set[int]) -> None:
         super().__init__(default_indent=module.default_indent, default_newline=module.default_newline)
         self._wanted = wanted
         self._marks: dict[int, tuple[int, int]] = {}
-        self._open: list[tuple[int, int]] = []
+        self._open: list[int] = []
 
     def before_codegen(self, node: cst.CSTNode) -> None:
         if id(node) in self._wanted:
-            self._open.append((id(node), len(self.tokens)))
+            self._open.append(len(self.tokens))
 
     def after_codegen(self, node: cst.CSTNode) -> None:
         if id(node) in self._wanted:
-            key, start = self._open.pop()
-            self._marks[key] = (start, len(self.tokens))
+            start = self._open.pop()
+            self._marks.setdefault(id(node), (start, len(self.tokens)))
 
-    def first(self) -> int:
-        """Return the offset of the first character that is code."""
-        return _code_from("".join(self.tokens), 0)
+    @contextmanager
+    def record_syntactic_position(
+        self, node: cst.CSTNode, *, start_node: cst.CSTNode | None = None, end_node: cst.CSTNode | None = None
+    ) -> Iterator[None]:
+        here = (len(self.tokens), 0)
+        yield
+        begin, _ = here if start_node is None else self._marks[id(start_node)]
+        here = (0, len(self.tokens))  # what has no place of its own, a bracket, ends here
+        _, end = here if end_node is None else self._marks.get(id(end_node), here)
+        self._marks[id(node)] = begin, end
+
+    def start(self, node: cst.CSTNode) -> int:
+        """Return the offset of the first character of a statement, its decorators left out."""
+        return sum(map(len, self.tokens[: self._marks[id(node)][0]]))
 
     def spans(self, anchor: int, line: int, column: int) -> dict[int, Span]:
         """Turn counts of pieces into places, given the place of the character at `anchor`."""
         code, ends = "".join(self.tokens), [0]
         for token in self.tokens:
             ends.append(ends[-1] + len(token))
-        found = {}
-        for key, (begin, end) in self._marks.items():
-            start = _code_from(code, ends[begin])
-            newlines = code.count("\n", anchor, start)
-            last = code.rfind("\n", anchor, start)
-            at = start - last if newlines else column + start - anchor
-            text = code[start : ends[end]].rstrip()
-            height, width = text.count("\n"), len(text) - text.rfind("\n") - 1
-            found[key] = Span(line + newlines, at, line + newlines + height, width + (1 if height else at))
-        return found
 
+        def place(offset: int) -> tuple[int, int]:
+            if offset < anchor:  # a decorator, which begins on a line of its own
+                return line - code.count("\n", offset, anchor), offset - code.rfind("\n", 0, offset)
+            newlines = code.count("\n", anchor, offset)
+            return line + newlines, offset - code.rfind("\n", anchor, offset) if newlines else column + offset - anchor
 
-def _code_from(code: str, start: int) -> int:
-    """Skip the blank lines, comments and indentation that libcst counts to a statement."""
-    while start < len(code):
-        if code[start] == "#":
-            start = code.find("\n", start) if "\n" in code[start:] else len(code)
-        elif code[start] in " \t\r\n\f\\":
-            start += 1
-        else:
-            break
-    return start
+        kept = self._marks.keys() & self._wanted
+        return {key: Span(*place(ends[self._marks[key][0]]), *place(ends[self._marks[key][1]])) for key in kept}

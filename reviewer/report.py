@@ -50,6 +50,8 @@ class Finding:
         lines = self.message.split("\n", 1)
         object.__setattr__(self, "message", "\n".join(spelled(line) for line in lines))
         object.__setattr__(self, "snippet", spelled(self.snippet))
+        if self.end_line == self.line and self.end_column < self.column:  # a place without an extent, as the gate's
+            object.__setattr__(self, "end_column", self.column)
 
 
 @dataclass(frozen=True)

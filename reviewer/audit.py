@@ -54,9 +54,9 @@ def _judge(text: str, digest: str, policy: Policy, launch: LaunchFacts | None, c
             refused = gate.unparsed(error.raw_line)
         if refused is None:
             raise
-        return Report.of(script_sha256=digest, findings=[refused])
+        return Report.of(script_sha256=digest, findings=[refused], policy=policy.version)
     if refused := gate.uncompiled(text, script.tree.compiled):
-        return Report.of(script_sha256=digest, findings=[refused])
+        return Report.of(script_sha256=digest, findings=[refused], policy=policy.version)
     unpacked = []
     for inner in inner_texts(script):
         if isinstance(inner, Finding):
@@ -72,6 +72,7 @@ def _judge(text: str, digest: str, policy: Policy, launch: LaunchFacts | None, c
         findings=findings,
         knobs=knobs,
         packed=bool(unpacked) or script.packed,
+        policy=policy.version,
         drift=drift_of(script, knobs),
         sections=graded(script),
         claims=claims_of(script, findings),

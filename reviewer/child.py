@@ -66,7 +66,7 @@ def review(
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
     digest = hashlib.sha256(data).hexdigest()
     if refused := gate.check(data, policy.max_bytes):
-        return Report.of(script_sha256=digest, findings=[refused])
+        return _refused(digest, policy, refused)
     if isolated:
         return _in_child(data, digest, policy, launch, context)
     from reviewer.audit import audit  # brings libcst, which the parent never needs
@@ -93,9 +93,9 @@ def _in_child(data: bytes, digest: str, policy: Policy, launch: LaunchFacts | No
     if done.returncode < 0 and -done.returncode not in _OWN_SIGNALS:
         raise ReviewerFault(f"the audit's process was ended by {signal.Signals(-done.returncode).name}")
     if done.returncode == -signal.SIGXCPU:
-        return Report.of(script_sha256=digest, findings=[_too_slow(f"{CPU_SECONDS} s of processor time")])
+        return _refused(digest, policy, _too_slow(f"{CPU_SECONDS} s of processor time"))
     if done.returncode != 0:
-        return Report.of(script_sha256=digest, findings=[_crashed(done.returncode, done.stderr)])
+        return _refused(digest, policy, _crashed(done.returncode, done.stderr))
     try:
         report = Report.from_json(json.loads(done.stdout))
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -104,8 +104,12 @@ def _in_child(data: bytes, digest: str, policy: Policy, launch: LaunchFacts | No
         message = (
             "The audit of this file gave no readable answer.\nSimplify the file; if it is plain, tell the organizer."
         )
-        return Report.of(script_sha256=digest, findings=[gate.refusal("G014", message)])
+        return _refused(digest, policy, gate.refusal("G014", message))
     return report
+
+
+def _refused(digest: str, policy: Policy, finding: Finding) -> Report:
+    return Report.of(script_sha256=digest, findings=[finding], policy=policy.version)
 
 
 def _too_slow(limit: str) -> Finding:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, cast
 
 from reviewer.catalogue import CATALOGUE
-from reviewer.report import Severity
+from reviewer.report import STANDARD, Severity
 
 SEVERITIES = ("reject", "review", "warn", "info", "off")
 
@@ -31,7 +31,7 @@ class PolicyError(ValueError):
 class Policy:
     """Severities and allowances of one competition. Whatever is not named keeps the rule's default."""
 
-    version: str = "1"
+    version: str = STANDARD
     max_bytes: int = 262_144
     rules: Mapping[str, Severity] = field(default_factory=dict)
     allow_env: frozenset[str] = frozenset()
@@ -57,7 +57,7 @@ class Policy:
         for key in table:
             if key not in {f.name for f in fields(cls)}:
                 raise PolicyError(str(key), "there is no such setting")
-        version, size = table.get("version", "1"), table.get("max_bytes", 262_144)
+        version, size = table.get("version", STANDARD), table.get("max_bytes", 262_144)
         if not isinstance(version, str) or not version:
             raise PolicyError("version", "must be a non-empty string")
         if not isinstance(size, int) or isinstance(size, bool) or not 0 < size <= 4_194_304:

@@ -11,6 +11,7 @@ from reviewer.facts import Claim, Drift, Inner, Reached, Section
 from reviewer.wording import spelled
 
 RULESET = "4"  # goes up whenever a rule finds more or less than before
+STANDARD = "1"  # the version of a policy that says nothing else
 
 Severity = Literal["reject", "review", "warn", "info", "off"]
 Verdict = Literal["accept", "review", "reject"]
@@ -81,6 +82,7 @@ class Report:
 
     verdict: Verdict
     ruleset: str
+    policy: str  # the version of the Policy
     script_sha256: str
     packed: bool
     findings: tuple[Finding, ...]
@@ -99,6 +101,7 @@ class Report:
         findings: Iterable[Finding],
         knobs: Iterable[Knob] = (),
         packed: bool = False,
+        policy: str = STANDARD,
         **facts: Any,
     ) -> Report:
         """Put findings in source order and draw the verdict from the most severe one."""
@@ -106,11 +109,11 @@ class Report:
         worst = max((_ORDER[f.severity] for f in ordered), default=0)
         verdict: Verdict = "reject" if worst == 4 else "review" if worst == 3 else "accept"
         settings = tuple(sorted(knobs, key=lambda k: (k.line, k.key)))
-        return cls(verdict, RULESET, script_sha256, packed, ordered, settings, **facts)
+        return cls(verdict, RULESET, policy, script_sha256, packed, ordered, settings, **facts)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain dicts and lists, ready for `json.dumps`."""
-        return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+        """Return plain dicts and lists, ready for `json.dumps`; `report.schema.json` says what they hold."""
+        return cast(dict[str, Any], _plain(asdict(self)))
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Report:
@@ -123,6 +126,7 @@ class Report:
         return cls(
             verdict=cast(Verdict, data["verdict"]),
             ruleset=str(data["ruleset"]),
+            policy=str(data["policy"]),
             script_sha256=str(data["script_sha256"]),
             packed=bool(data["packed"]),
             findings=findings,
@@ -133,6 +137,12 @@ class Report:
             unpacked=tuple(Inner(**one) for one in data["unpacked"]),
             calls=tuple(Reached(**one) for one in data["calls"]),
         )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _hashable(value: Any) -> Any:

@@ -140,13 +140,23 @@ def _attributes(script: Script) -> Iterator[tuple[str, object]]:
         if isinstance(script.scopes.of(function).node, cst.ClassDef) and function.name.value in ("eval", "train"):
             scored.add(id(function))
     for assign in script.tree.of(cst.Assign):
-        if id(script.scopes.function_of(assign)) in scored:
-            for target in assign.targets:
-                if isinstance(target.target, cst.Attribute) and target.target.attr.value != "training":
-                    yield target.target.attr.value, _known(script, assign.value)
-    for call in script.tree.of(cst.Call):
+        names = [t.target.attr.value for t in assign.targets if isinstance(t.target, cst.Attribute)]
+        if any(name != "training" for name in names) and id(script.scopes.function_of(assign)) in scored:
+            yield from ((name, _known(script, assign.value)) for name in names if name != "training")
+    for call in _setting(script):
         if id(script.scopes.function_of(call)) in scored:
             yield from _set_by_call(script, call)
+
+
+def _setting(script: Script) -> Iterator[cst.Call]:
+    """Yield the calls that may set an attribute; there are few, and the function of each has to be looked for."""
+    yield from (call for _, call in script.calling(("builtins.setattr",)))
+    for word in ("register_buffer", "__setattr__", "fill_", "zero_"):
+        for name in script.mentions.get(word, ()):
+            attribute = script.tree.parent(name)
+            call = script.tree.parent(attribute) if isinstance(attribute, cst.Attribute) else None
+            if isinstance(call, cst.Call) and call.func is attribute:
+                yield call
 
 
 def _set_by_call(script: Script, call: cst.Call) -> Iterator[tuple[str, object]]:
@@ -180,10 +190,11 @@ def _changed_in_training(script: Script) -> Iterator[str]:
     shared = script.calls.reachable([*script.forwards, *_called_on_import(script)])
     bound = {n for n, bs in script.scopes.module.names.items() if any(b.kind in ("expr", "drawn") for b in bs)}
     for name, node in _changes(script):
+        root = name.split(".")[0]
+        if root not in bound or script.scopes.of(node).find(root) is not script.scopes.module.names[root]:
+            continue
         function = script.scopes.function_of(node)
-        outside = id(function) not in shared if function is not None else _under_main(script, node)
-        root, scope = name.split(".")[0], script.scopes.of(node)
-        if outside and root in bound and scope.find(root) is script.scopes.module.names[root]:
+        if id(function) not in shared if function is not None else _under_main(script, node):
             yield name
 
 

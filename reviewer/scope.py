@@ -14,6 +14,7 @@ from reviewer.engine import Tree
 Function = cst.FunctionDef | cst.Lambda
 _DEFINITIONS = frozenset({cst.FunctionDef, cst.Lambda, cst.ClassDef})
 _COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
+_OPENING = _DEFINITIONS.union(_COMPREHENSIONS)
 
 
 @dataclass(frozen=True)
@@ -66,24 +67,22 @@ class Scopes:
 
     def of(self, node: cst.CSTNode) -> Scope:
         """Return the scope in which an expression is evaluated."""
-        parent, known = self.tree.parent, self._around
-        below, above = node, parent(node)
+        parents, known = self.tree.parents, self._around
+        below, key = node, id(node)
         path: list[int] = []
-        found = self.module
-        while above is not None:
-            path.append(id(below))
-            if id(below) in known:
-                found = known[id(below)]
-                break
+        while key not in known:
+            path.append(key)
+            above = parents.get(key)
             kind = type(above)
-            if kind in _DEFINITIONS:
-                if below is above.body:  # type: ignore[attr-defined]
-                    found = self.scope(above)
-                    break
-            elif kind in _COMPREHENSIONS:
+            if above is None:
+                found = self.module
+                break
+            if kind in _OPENING and (kind not in _DEFINITIONS or below is above.body):  # type: ignore[attr-defined]
                 found = self.scope(above)
                 break
-            below, above = above, parent(above)
+            below, key = above, id(above)
+        else:
+            found = known[key]
         for step in path:
             known[step] = found
         return found

@@ -61,9 +61,14 @@ def _candidates(script: Script) -> Iterator[cst.CSTNode]:
     """
     tree, suspects = script.tree, _suspects(script)
     starred = any(scope.stars for scope in script.scopes.all())
-    yield from (n for n in tree.of(cst.Name) if n.value in suspects or (starred and n.value in _OWN_NAMES))
-    known = suspects | _OWN_NAMES | _METHOD_NAMES
-    yield from (a for a in tree.of(cst.Attribute) if a.attr.value in known)
+    mentions = script.mentions
+    for word in suspects | _OWN_NAMES if starred else suspects:
+        yield from mentions.get(word, ())
+    for word in suspects | _OWN_NAMES | _METHOD_NAMES:
+        for mention in mentions.get(word, ()):
+            above = tree.parent(mention)
+            if isinstance(above, cst.Attribute) and above.attr is mention:
+                yield above
     for call in tree.of(cst.Call):
         name = getattr(getattr(call.func, "attr", call.func), "value", None)
         if not isinstance(name, str) or name in suspects or name in _HANDING_OUT:

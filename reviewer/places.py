@@ -84,8 +84,10 @@ class Places:
                     raise _Disagree
                 self._statement(node.orelse, compiled.orelse[0], found, is_elif=True)
             header = _header(node)
-        if id(node) in self._wanted or any(id(n) in self._wanted and id(n) not in found for n in self._near(node)):
-            self._write(node, header, compiled, found, is_elif)
+            if id(node) in self._wanted:
+                found[id(node)] = self._whole(compiled)
+        if id(header) in self._wanted or any(id(n) in self._wanted and id(n) not in found for n in self._near(node)):
+            self._write(header, compiled, found, is_elif)
 
     def _near(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """Yield the nodes on the way to wanted ones that are not in a block of their own."""
@@ -97,13 +99,19 @@ class Places:
             yield one
             stack.extend(c for c in children(one) if id(c) in self._towards)
 
-    def _end(self, compiled: ast.stmt) -> tuple[int, int]:
-        line, column = compiled.end_lineno or compiled.lineno, compiled.end_col_offset or 0
-        return line, len(self._lines[line - 1].encode()[:column].decode()) + 1
+    def _whole(self, compiled: ast.stmt) -> Span:
+        """Return the place of a compound statement; a semicolon at its end belongs to it for the compiler alone."""
+        line, end_line = compiled.lineno, compiled.end_lineno or compiled.lineno
+        start, end = self._before(line, compiled.col_offset), self._before(end_line, compiled.end_col_offset or 0)
+        end = end[:-1].rstrip() if end.endswith(";") else end
+        return Span(line, len(start) + 1, end_line, len(end) + 1)
 
-    def _write(self, node: Any, header: Any, compiled: ast.stmt, found: dict[int, Span], is_elif: bool) -> None:
+    def _before(self, line: int, offset: int) -> str:
+        return self._lines[line - 1].encode()[:offset].decode()
+
+    def _write(self, header: Any, compiled: ast.stmt, found: dict[int, Span], is_elif: bool) -> None:
         line = compiled.lineno
-        before = self._lines[line - 1].encode()[: compiled.col_offset].decode()
+        before = self._before(line, compiled.col_offset)
         state = _Writer(self._module, self._wanted)
         if not before.strip():
             state.increase_indent(before)
@@ -112,8 +120,6 @@ class Places:
         else:
             header._codegen(state)
         spans = state.spans(state.start(header), line, len(before) + 1)
-        if header is not node and id(node) in self._wanted:
-            spans[id(node)] = Span(line, len(before) + 1, *self._end(compiled))
         for key, span in spans.items():
             found.setdefault(key, span)
 

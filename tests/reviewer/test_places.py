@@ -103,6 +103,8 @@ a.b ;c. d;e
 if a: b.c; d = (e
   , f); g
 def f(): return a; b
+for g in h: i.j ;
+with k: l.m;  # n
 x = 1  # tail ä
 del a, b ; assert c, d; global e
 """

@@ -56,17 +56,11 @@ _RUNNERS = frozenset(
         "imp.load_source",
     ]
 )
-# These have a function of the script called at every line, where it can change what all other lines do.
-_WATCHERS = frozenset(
-    [f"{m}.{f}{e}" for m in ("sys", "threading") for f in ("settrace", "setprofile") for e in ("", "_all_threads")]
-    + ["sys.monitoring.register_callback", "sys.monitoring.set_events", "bdb.Bdb", "trace.Trace"]
-)
 # These run text, or call what they are given.
 _TIMERS = frozenset({"timeit.timeit", "timeit.repeat", "timeit.Timer"})
-_NATIVE = frozenset({"torch.utils.cpp_extension.load", "torch.utils.cpp_extension.load_inline"})
 _ANNOTATIONS = frozenset({"inspect.get_annotations", "inspect.signature", "inspect.Signature.from_callable"})
-_WATCHED = _RUNNERS | _WATCHERS | _ANNOTATIONS | _TIMERS | UNPICKLERS | _NATIVE | IMPORTERS | {"builtins.getattr"}
-_HANDED = _WATCHERS | {p for p in _RUNNERS if not p.startswith("builtins.")}
+_WATCHED = _RUNNERS | _ANNOTATIONS | _TIMERS | UNPICKLERS | IMPORTERS | {"builtins.getattr"}
+_HANDED = {p for p in _RUNNERS if not p.startswith("builtins.")}
 _LOOKUPS = frozenset({"builtins.globals()", "builtins.locals()", "builtins.vars()", "sys.modules"})
 _HANDED_ON = {
     "exec": "what it runs",
@@ -74,8 +68,6 @@ _HANDED_ON = {
     "getattr": "what it takes from which module",
     "__import__": "what it imports",
 }
-# From any object these lead to the interpreter's own functions.
-_BACK_DOORS = frozenset({"__subclasses__", "__globals__", "__builtins__", "f_globals", "f_builtins", "func_globals"})
 
 
 class DynamicCode(Rule):
@@ -83,10 +75,9 @@ class DynamicCode(Rule):
 
     What it looks for
         `exec`, `eval`, `compile` and their relatives, called or handed on under any name; imports, `getattr` on
-        modules and look-ups in `globals()`, `vars(module)` or `sys.modules` whose name is not a constant; attributes
-        that lead from any object to the interpreter, such as `__subclasses__`. Text that a profiler, a timer or a
-        debugger would run, or that annotations hold; functions that trace every line; pickles that the file carries.
-        Native code that is compiled during the run goes to a person.
+        modules and look-ups in `globals()`, `vars(module)` or `sys.modules` whose name is not a constant;
+        `__builtins__` of any object. Text that a profiler, a timer or a debugger would run, or that annotations hold;
+        pickles that the file carries.
 
     Why it is refused
         The text that people read must be the program that runs. Code that comes out of a string, a file or a
@@ -121,7 +112,7 @@ class DynamicCode(Rule):
         "import sys\ndef f(n):\n    return sys.modules[n]  # !\n",
         "def f(n):\n    return globals()[n]  # !\n",
         "import os\ndef f(n):\n    return vars(os)[n]  # !\n",
-        "x = ().__class__.__base__.__subclasses__()  # !\n",
+        "x = f.__builtins__['exec']  # !\n",
         "from builtins import *\nfrom types import FunctionType as F\ng = F(c, {})  # !\n",
         "import runpy\nrunpy.run_path('other.py')  # !\n",
         "import base64, zlib\nexec(zlib.decompress(base64.b85decode('x')))  # !\n",
@@ -130,14 +121,11 @@ class DynamicCode(Rule):
         "import pydoc\ndef f(n):\n    return pydoc.locate(n)  # !\n",
         "import pickle\nf = pickle.loads(b'cos\\ngetcwd\\n(tR.')  # !\n",
         "import pickle, base64\nP = 'abc'\nf = pickle.loads(base64.b85decode(P))  # !\n",
-        "from torch.utils.cpp_extension import load_inline\nm = load_inline('a', 'int f();')  # !\n",
         "import timeit\ntimeit.timeit('x = 1')  # !\n",
         "import cProfile\ncProfile.run('x = 1')  # !\n",
         "import torch\nc = torch.jit.CompilationUnit('def f(x): return x')  # !\n",
         "import code\ncode.interact()  # !\ncode.InteractiveInterpreter().runsource('x')  # !\n",
         "import typing\nclass A:\n    pass\nA.__annotations__ = {'x': 'exit()'}\ntyping.get_type_hints(A)  # !\n",
-        "import sys, threading\nsys.settrace(f)  # !\nlist(map(sys.settrace, [f]))  # !\n"
-        "threading.setprofile(f)  # !\nsys.setprofile(None)  # !\n",
         "import inspect\ninspect.get_annotations(f, eval_str=True)  # !\ninspect.signature(f, eval_str=E)  # !\n",
         "import doctest\ndoctest.testmod()  # !\n",
     )
@@ -153,7 +141,7 @@ class DynamicCode(Rule):
             if any(p in _LOOKUPS or p.endswith(".__dict__") for p in paths) and not _constant_key(script, subscript):
                 yield _found(subscript, "a name is looked up that only the run knows", "Write the name itself.")
         for attribute in script.tree.of(cst.Attribute):
-            if attribute.attr.value in _BACK_DOORS:
+            if attribute.attr.value == "__builtins__":
                 what = f"`.{attribute.attr.value}` leads from an object to the interpreter's own functions"
                 yield _found(attribute, what, "Do without it; call what you need by its name.")
 
@@ -169,9 +157,6 @@ class DynamicCode(Rule):
         elif runner is not None:
             what = f"`{_short(runner)}` runs code that is made only during the run"
             yield _found(call, what, "Write that code into the file.")
-        elif any(p in _WATCHERS for p in paths):
-            what = "a function is called at every line from here on, and can change what the other lines do"
-            yield _found(call, what, "Do without it; print what you want to see.")
         elif any(p in _TIMERS for p in paths) and call.args and not script.values.of(call.args[0].value):
             yield _found(call, "a text is run as code here", "Hand over a function.")
         elif any(p in UNPICKLERS for p in paths):
@@ -180,9 +165,6 @@ class DynamicCode(Rule):
         elif any(p in _ANNOTATIONS for p in paths):
             if any(_evaluates(script, arg) for arg in call.args):
                 yield _found(call, "annotations that are texts are run as code here", "Leave out `eval_str`.")
-        elif any(p in _NATIVE for p in paths):
-            what = "native code is compiled while the script runs"
-            yield _found(call, what, "Write it in PyTorch or Triton, if you can.", "review")
         elif any(p in IMPORTERS for p in paths):
             if call.args and not isinstance(script.values.constant(call.args[0].value), str):
                 yield _found(call, "what is imported here is known only during the run", "Import it by its name.")

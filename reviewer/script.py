@@ -14,12 +14,15 @@ from reviewer.context import Context
 from reviewer.decoders import Unreadable
 from reviewer.engine import Tree
 from reviewer.launch import LaunchFacts
+from reviewer.layout import Layout
 from reviewer.policy import Policy
 from reviewer.unwrap import Unpacked, unpack
 from reviewer.values import Values, canonical
 
 if TYPE_CHECKING:
     from reviewer.forks import Fork
+    from reviewer.rules.modelled import Modelled
+    from reviewer.sections import Graded
 
 
 MOST_LAYERS = 4
@@ -47,6 +50,11 @@ class Script:
         self.values = Values(self.tree)
         self.scopes = self.values.scopes
         self.budget = self.values.budget
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where every node stands, made for repairs alone. Raises ValueError where that cannot be said."""
+        return Layout(self.text, self.tree.module)
 
     @cached_property
     def calls(self) -> Calls:
@@ -145,6 +153,20 @@ class Script:
         from reviewer.forks import find_forks  # needs this class
 
         return find_forks(self)
+
+    @cached_property
+    def modelled(self) -> Modelled:
+        """What runs when the scored model is called; several rules ask."""
+        from reviewer.rules.modelled import Modelled  # needs this class
+
+        return Modelled(self)
+
+    @cached_property
+    def sections(self) -> tuple[Graded, ...]:
+        """The frozen sections with their grades; a rule and the report read them."""
+        from reviewer.sections import grades  # needs this class
+
+        return grades(self)
 
     @cached_property
     def packed(self) -> bool:

@@ -1,0 +1,61 @@
+"""Which places of a model run in training alone: under `self.training`, `targets is not None` and their like."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from reviewer.flow import TARGET, TRAIN_FLAG
+from reviewer.rules.endings import statements
+from reviewer.script import Script
+
+_HOPS = 3
+_MOST_SITES = 16
+
+
+def only_in_training(script: Script, node: cst.CSTNode, hops: int = 0) -> bool:
+    """Tell whether a place runs in training alone: a question says so, here or around every call of its function."""
+    below = node
+    for above in script.tree.ancestors(node):
+        if isinstance(above, cst.If | cst.IfExp):
+            yes, no = implied(above.test)
+            if (yes and below is above.body) or (no and below is above.orelse):
+                return True
+        elif isinstance(above, cst.IndentedBlock):
+            for earlier in above.body:
+                if earlier is below:
+                    break
+                if isinstance(earlier, cst.If) and implied(earlier.test)[1] and _ends(earlier.body):
+                    return True
+        elif isinstance(above, cst.FunctionDef):
+            sites = script.calls.sites.get(id(above), ())
+            if hops >= _HOPS or not sites or len(sites) > _MOST_SITES or above.name.value in ("forward", "__call__"):
+                return False
+            return all(only_in_training(script, call, hops + 1) for call, _ in sites)
+        below = above
+    return False
+
+
+def _ends(body: cst.BaseSuite) -> bool:
+    last = [*statements(body)][-1:]
+    return bool(last) and isinstance(last[0], cst.Return | cst.Raise)
+
+
+def implied(test: cst.CSTNode) -> tuple[bool, bool]:
+    """Tell whether a condition that holds, and one that does not, says that this is training."""
+    match test:
+        case cst.Attribute(attr=cst.Name(value="training")):
+            return True, False
+        case cst.Name(value=name):
+            return bool(TRAIN_FLAG.match(name)), False
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="is_grad_enabled"))):
+            return True, False
+        case cst.UnaryOperation(operator=cst.Not(), expression=inner):
+            yes, no = implied(inner)
+            return no, yes
+        case cst.BooleanOperation(left=left, operator=operator, right=right):
+            (a, b), (c, d) = implied(left), implied(right)
+            return (a or c, b and d) if isinstance(operator, cst.And) else (a and c, b or d)
+        case cst.Comparison(left=cst.Name(value=name), comparisons=[cst.ComparisonTarget(operator, other)]):
+            if TARGET.match(name) and isinstance(other, cst.Name) and other.value == "None":
+                return isinstance(operator, cst.IsNot), isinstance(operator, cst.Is)
+    return False, False

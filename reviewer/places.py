@@ -11,13 +11,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import libcst as cst
 from libcst._nodes.internal import CodegenState
 
 from reviewer.nodes import children
+from reviewer.pairs import paired
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,12 @@ class Places:
 
     def _statement(self, node: Any, compiled: ast.stmt, found: dict[int, Span], is_elif: bool = False) -> None:
         header = node
+        if type(node) is cst.SimpleStatementLine and len(node.body) == 1:
+            inside = {id(n): n for n in self._near(node) if id(n) in self._wanted}
+            pairs = paired(node.body[0], compiled, inside) if id(node) not in self._wanted else None
+            if pairs is not None:
+                found.update((key, self._of(there)) for key, there in pairs.items())
+                return
         if isinstance(node, cst.BaseCompoundStatement):
             for block, inner in _blocks(node, compiled):
                 if id(block) in self._towards:
@@ -101,9 +108,13 @@ class Places:
 
     def _whole(self, compiled: ast.stmt) -> Span:
         """Return the place of a compound statement; a semicolon at its end belongs to it for the compiler alone."""
+        span = self._of(compiled)
+        end = self._before(span.end_line, compiled.end_col_offset or 0)
+        return replace(span, end_column=len(end[:-1].rstrip()) + 1) if end.endswith(";") else span
+
+    def _of(self, compiled: ast.stmt | ast.expr) -> Span:
         line, end_line = compiled.lineno, compiled.end_lineno or compiled.lineno
         start, end = self._before(line, compiled.col_offset), self._before(end_line, compiled.end_col_offset or 0)
-        end = end[:-1].rstrip() if end.endswith(";") else end
         return Span(line, len(start) + 1, end_line, len(end) + 1)
 
     def _before(self, line: int, offset: int) -> str:

@@ -150,7 +150,24 @@ BLANKS = (
     "if a:\n\tb.c\n\tif d:\n\t\te = 'ä'\tand\tf.g\n\t# h\n\telse:\n\t    i\n\n\t \n\tj.k\n"
     "\n\ndef n():\n  \x0c  o.p\n\n\n"
 )
+ORDERS = """x = f(a.b)(c)[d.e](g=h.i) if j(k) else l(m)[n]
+z = [g(h) for h in i.j if k(h)]
+t = (a.b, (c.d), f((g.h)), {**i.j, k(l): m[n]})
+w = lambda q=r.s: t(q).u[v]
+v = {k.a: v.b(c) for d.e in f(g)}
+a.b = c[d.e:f(g), h(i)] = (h.i)
+a[b.c].d += e(f)
+a.b: c[d] = e(f.g)
+assert a.b(c), d[e]
+del a.b, c[d]
+raise a(b.c) from d.e
+print(*a.b, c(d), e=f(g), **h[i])
+x = a.b < c(d) < e[f] or not g(h) and (i := j(k)).l
+if a.b: c(d)[e] if f(g) else h(i)
+y = "%s" % f(a)["b"].c  # g(h)
+"""
 TEXTS = {
+    "every order of expressions": ORDERS,
     "blocks": BLOCKS,
     "decorators": DECORATED,
     "elif": ELIF,
@@ -230,3 +247,12 @@ def test_a_finding_ends_behind_its_last_character() -> None:
 def test_no_finding_ends_before_it_begins(text: bytes) -> None:
     for found in review(text, isolated=False).findings:
         assert (found.end_line, found.end_column) >= (found.line, found.column)
+
+
+@pytest.mark.parametrize("kind", [cst.Call, cst.Attribute, cst.Subscript])
+@pytest.mark.parametrize("name", TEXTS)
+def test_all_of_one_kind_are_where_the_provider_says(name: str, kind: type[cst.CSTNode]) -> None:
+    tree = Tree(TEXTS[name])
+    nodes = list(tree.of(kind))
+    theirs = said_by_libcst(tree)
+    assert tree.spans(nodes) == {id(n): theirs[id(n)] for n in nodes}

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from reviewer.catalogue import CATALOGUE, class_of, module_of
+from reviewer.examples import examples_of
 from reviewer.report import Severity
 from reviewer.rules import WRITTEN
 
@@ -28,6 +29,8 @@ class RuleText:
     why: str
     instead: str
     text: str  # all of it, with the headings
+    valid: tuple[str, ...] = ()  # texts in which it finds nothing
+    invalid: tuple[str, ...] = ()  # texts in which it finds each line that ends with `# !`
 
 
 @cache
@@ -36,17 +39,22 @@ def rules_in_force() -> tuple[RuleText, ...]:
 
     The words are read from the sources of the rules, once. Raises ValueError if a rule does not explain itself.
     """
-    return tuple(_read(code) for code in WRITTEN)
+    return tuple(rule_text(code) for code in WRITTEN)
 
 
-def _read(code: str) -> RuleText:
+@cache
+def rule_text(code: str) -> RuleText:
+    """Return one rule. Raises KeyError for a code that no rule in force has, ValueError as above."""
+    if code not in WRITTEN:
+        raise KeyError(code)
     module, name = module_of(code), class_of(code)
     source = Path(__file__).with_name("rules") / f"{module}.py"
     classes = [n for n in ast.parse(source.read_text(encoding="utf-8")).body if isinstance(n, ast.ClassDef)]
-    text = next((ast.get_docstring(c) for c in classes if c.name == name), None) or ""
+    rule = next((c for c in classes if c.name == name), None)
+    text = (rule and ast.get_docstring(rule)) or ""
     parts = _HEADINGS.split(text)
-    if len(parts) != 7:
+    if rule is None or len(parts) != 7:
         raise ValueError(f"{module} does not say what it looks for, why it is refused and what to do instead")
     summary, looks_for, why, instead = (inspect.cleandoc(f"\n{part}") for part in (parts[0], *parts[2::2]))
-    rule_name, severity = CATALOGUE[code]
-    return RuleText(code, rule_name, severity, summary, looks_for, why, instead, text)
+    examples = (examples_of(source, rule, name) for name in ("VALID", "INVALID"))
+    return RuleText(code, *CATALOGUE[code], summary, looks_for, why, instead, text, *examples)

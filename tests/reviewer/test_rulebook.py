@@ -1,10 +1,13 @@
 """Every rule in its own words, without the rules and the parser."""
 
+import ast
 import inspect
 import subprocess
 import sys
+from pathlib import Path
 
 from reviewer import child, rules_in_force
+from reviewer.examples import MARK, examples_of, readable
 from reviewer.policy import CATALOGUE
 from reviewer.rules import load
 
@@ -32,3 +35,34 @@ def test_the_words_come_without_the_parser() -> None:
     )
     done = subprocess.run([sys.executable, "-I", "-c", program, child._ROOT], capture_output=True, text=True)
     assert done.stdout.strip() == "False", done.stderr
+
+
+def test_the_examples_are_those_that_the_rules_are_tested_with() -> None:
+    for said, rule in zip(rules_in_force(), load(), strict=True):
+        for read, there in ((said.valid, rule.VALID), (said.invalid, rule.INVALID)):
+            rest = iter(there)
+            assert all(text in rest for text in read), f"{said.code}: another text, or another order"
+            assert readable(read), said.code
+        assert any(MARK in text for text in readable(said.invalid)), said.code
+
+
+def test_examples_are_put_together_as_the_source_says(tmp_path: Path) -> None:
+    (tmp_path / "more.py").write_text("HEAD = 'import a\\n'\nMORE = ('x', HEAD + 'y')\n")
+    source = tmp_path / "rule.py"
+    source.write_text(
+        "from reviewer.rules.more import HEAD as H, MORE\nN = 2\nclass A:\n"
+        "    VALID: ClassVar = ('a', H + 'b', f'{H}c{N!r}', *MORE, made(), 'd'.replace('d', 'e'), ('f' 'g'), 'h' * N)\n"
+        "    OTHER = MORE + ('z',)\n    ROUND = ROUND\n"
+    )
+    (made,) = (n for n in ast.parse(source.read_text()).body if isinstance(n, ast.ClassDef))
+    h = "import a\n"
+    assert examples_of(source, made, "VALID") == ("a", f"{h}b", f"{h}c2", "x", f"{h}y", "e", "fg", "hh")
+    assert examples_of(source, made, "OTHER") == ("x", f"{h}y", "z")
+    assert examples_of(source, made, "ROUND") == examples_of(source, made, "NONE") == ()
+
+
+def test_readable_ones_come_first_and_one_always() -> None:
+    long, wide = "x\n" * 40, "x" * 200
+    assert readable([long, "a", wide, "b", "c", "d"]) == ["a", "b", "c"]
+    assert readable([long, wide]) == [long]
+    assert readable([]) == []

@@ -7,6 +7,7 @@ what the host does to it is a ReviewerFault. `rules_in_force()` gives every rule
 
 from reviewer.child import ReviewerFault, review
 from reviewer.context import Context
+from reviewer.fix import Edited, Fixed, fix
 from reviewer.launch import LaunchFacts
 from reviewer.policy import Policy, PolicyError
 from reviewer.report import Finding, Knob, Report
@@ -14,7 +15,9 @@ from reviewer.rulebook import RuleText, rules_in_force
 
 __all__ = [
     "Context",
+    "Edited",
     "Finding",
+    "Fixed",
     "Knob",
     "LaunchFacts",
     "Policy",
@@ -22,6 +25,7 @@ __all__ = [
     "Report",
     "ReviewerFault",
     "RuleText",
+    "fix",
     "review",
     "rules_in_force",
 ]

@@ -1,11 +1,11 @@
 """Runs one audit in a process of its own, under limits.
 
 Theory of operation. The parent checks bytes (`gate.check` cannot crash), then starts this file's `main` in a fresh
-isolated interpreter with an empty environment, hands it one line (policy and launch) and the text on stdin, and reads
-one JSON report
-from stdout. The child limits itself before it reads a byte: CPU seconds, address space, no files, no core. It never
-imports or executes the script. A crash, too much processor time or an answer that is no report is a rejection that
-says so; the caller never sees an exception for anything that the script's text brought about.
+isolated interpreter with an empty environment, hands it one line (what is wanted, policy, launch) and the text on
+stdin, and reads one JSON answer from stdout: a report or, where a repair is wanted, the new text. The child limits
+itself before it reads a byte: CPU seconds, address space, no files, no core. It never imports or executes the script.
+A crash, too much processor time or an answer that is no report is a rejection that says so; the caller never sees an
+exception for anything that the script's text brought about.
 
 What no text can bring about is the host's and raises ReviewerFault: a signal from outside (the kernel's when memory
 runs out, a shutdown's), a parser that cannot be imported, and time on the wall, since a child that gets its share of
@@ -21,9 +21,11 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from reviewer import gate
 from reviewer.context import Context
+from reviewer.fix import Fixed
 from reviewer.launch import LaunchFacts
 from reviewer.policy import Policy
 from reviewer.report import Finding, Report
@@ -74,12 +76,52 @@ def review(
     return audit(data.decode("utf-8"), digest, policy, launch, context)
 
 
+def answer(text: str | bytes, policy: Policy, launch: LaunchFacts | None, *, isolated: bool) -> Fixed:
+    """Repair a script; `fix.py` says how. Raises ReviewerFault."""
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+    given = data.decode("utf-8", "replace")
+    if refused := gate.check(data, policy.max_bytes):
+        return Fixed(given, (), (refused,))
+    if not isolated:
+        from reviewer.repair import repair
+
+        return repair(given, policy, launch)
+    said = _ask({"verb": "fix", **_terms(policy, launch, None)}, data)
+    if isinstance(said, Finding):
+        return Fixed(given, (), (said,))
+    try:
+        return Fixed.from_json(said)
+    except (ValueError, KeyError, TypeError):
+        return Fixed(given, (), (_garbled(),))
+
+
 def _in_child(data: bytes, digest: str, policy: Policy, launch: LaunchFacts | None, context: Context | None) -> Report:
-    terms = {
+    said = _ask({"verb": "review", **_terms(policy, launch, context)}, data)
+    if isinstance(said, Finding):
+        return _refused(digest, policy, said)
+    try:
+        report = Report.from_json(said)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        report = None
+    if report is None or report.script_sha256 != digest:
+        return _refused(digest, policy, _garbled())
+    return report
+
+
+def _refused(digest: str, policy: Policy, finding: Finding) -> Report:
+    return Report.of(script_sha256=digest, findings=[finding], policy=policy.version)
+
+
+def _terms(policy: Policy, launch: LaunchFacts | None, context: Context | None) -> dict[str, Any]:
+    return {
         "policy": policy.to_mapping(),
         "launch": None if launch is None else launch.to_mapping(),
         "context": (context or Context()).to_mapping(),
     }
+
+
+def _ask(terms: dict[str, Any], data: bytes) -> Any:
+    """Return what the limited process answers, or the finding that its end is. Raises ReviewerFault."""
     request = json.dumps(terms).encode() + b"\n" + data
     command = [sys.executable, "-I", "-c", _START, _ROOT]
     try:
@@ -93,23 +135,18 @@ def _in_child(data: bytes, digest: str, policy: Policy, launch: LaunchFacts | No
     if done.returncode < 0 and -done.returncode not in _OWN_SIGNALS:
         raise ReviewerFault(f"the audit's process was ended by {signal.Signals(-done.returncode).name}")
     if done.returncode == -signal.SIGXCPU:
-        return _refused(digest, policy, _too_slow(f"{CPU_SECONDS} s of processor time"))
+        return _too_slow(f"{CPU_SECONDS} s of processor time")
     if done.returncode != 0:
-        return _refused(digest, policy, _crashed(done.returncode, done.stderr))
+        return _crashed(done.returncode, done.stderr)
     try:
-        report = Report.from_json(json.loads(done.stdout))
-    except (ValueError, KeyError, TypeError, RecursionError):
-        report = None
-    if report is None or report.script_sha256 != digest:
-        message = (
-            "The audit of this file gave no readable answer.\nSimplify the file; if it is plain, tell the organizer."
-        )
-        return _refused(digest, policy, gate.refusal("G014", message))
-    return report
+        return json.loads(done.stdout)
+    except (ValueError, RecursionError):
+        return _garbled()
 
 
-def _refused(digest: str, policy: Policy, finding: Finding) -> Report:
-    return Report.of(script_sha256=digest, findings=[finding], policy=policy.version)
+def _garbled() -> Finding:
+    message = "The audit of this file gave no readable answer.\nSimplify the file; if it is plain, tell the organizer."
+    return gate.refusal("G014", message)
 
 
 def _too_slow(limit: str) -> Finding:
@@ -135,7 +172,7 @@ def limit_this_process() -> None:
 
 
 def main() -> int:
-    """Read policy, launch and script from stdin, write the report to stdout."""
+    """Read policy, launch and script from stdin, write the report, or the repaired text, to stdout."""
     limit_this_process()
     try:
         import reviewer.audit  # noqa: F401 - before any text is read, so that a failure is not the text's
@@ -149,7 +186,11 @@ def main() -> int:
     terms = json.loads(line)
     launch = None if terms["launch"] is None else LaunchFacts.of(terms["launch"])
     policy, context = Policy.from_mapping(terms["policy"]), Context.of(terms["context"])
-    report = review(data, policy, launch=launch, context=context, isolated=False)
-    sys.stdout.write(json.dumps(report.to_json()))
+    said: Report | Fixed
+    if terms["verb"] == "fix":
+        said = answer(data, policy, launch, isolated=False)
+    else:
+        said = review(data, policy, launch=launch, context=context, isolated=False)
+    sys.stdout.write(json.dumps(said.to_json()))
     sys.stdout.flush()
     return 0

@@ -3,7 +3,7 @@
 The docstring has the headings *What it looks for*, *Why it is refused*, *Do instead*. VALID and INVALID are the rule's
 tests: in an INVALID text, the lines that must be found end with `# !`. A text whose first line is
 `# launch: torchrun 2`, with the words that follow the file's name, is judged under that launch. FIXED are pairs of a
-text and what the repair of this rule makes of it.
+text and what the repair of this rule makes of it. POLICY and CONTEXT are what all of them are judged under.
 """
 
 from __future__ import annotations
@@ -16,16 +16,22 @@ from typing import ClassVar
 import libcst as cst
 
 from reviewer.catalogue import CATALOGUE
+from reviewer.context import Context
+from reviewer.policy import Policy
 from reviewer.report import Constant, Finding, Knob, Severity
 from reviewer.script import Script
 
 
 @dataclass(frozen=True)
 class Edit:
-    """One change of a text: the source of `node` becomes `text`. A statement whose text is empty goes with its line."""
+    """One change of a text: the source of `node` becomes `text`. A statement whose text is empty goes with its line.
+
+    `why` is the sentence that a list of edits shows; without one it is the finding's own.
+    """
 
     node: cst.CSTNode
     text: str
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,9 @@ class Rule(ABC):
     VALID: ClassVar[tuple[str, ...]]
     INVALID: ClassVar[tuple[str, ...]]
     FIXED: ClassVar[tuple[tuple[str, str], ...]] = ()
+    POLICY: ClassVar[Policy] = Policy()
+    CONTEXT: ClassVar[Context] = Context()
+    inherits: ClassVar[bool] = True  # whether a finding in lines that the kit's baseline has as well is only info
 
     @property
     def name(self) -> str:

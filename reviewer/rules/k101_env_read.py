@@ -9,14 +9,16 @@ import libcst as cst
 
 from reviewer.fold import UNKNOWN
 from reviewer.report import Constant
-from reviewer.rules.base import Found, Rule, Setting
+from reviewer.rules.base import Edit, Found, Rule, Setting
 from reviewer.rules.env_detours import find_detours
 from reviewer.rules.env_keys import Read
 from reviewer.rules.env_reads import find_reads
+from reviewer.rules.freezing import Freezing, drawn_keys
 from reviewer.scope import dotted
 from reviewer.script import Script
 
 _CONVERSIONS = {"int": int, "float": float, "str": str, "bool": bool}
+_WITHOUT_DEFAULT = "Write the value there; no default says which, so no repair can."
 _READERS = frozenset({"dotenv", "decouple", "environs", "pydantic_settings", "environ", "envparse", "starlette.config"})
 
 
@@ -156,11 +158,13 @@ class EnvRead(Rule):
     )
 
     def check(self, script: Script) -> Iterator[Found | Setting]:
-        for read in find_reads(script):
-            yield from self._said(script, read)
+        reads = list(find_reads(script))
+        freezing = Freezing(script, reads)
+        for read in reads:
+            yield from self._said(script, read, freezing)
         yield from self._other_ways(script)
 
-    def _said(self, script: Script, read: Read) -> Iterator[Found | Setting]:
+    def _said(self, script: Script, read: Read, freezing: Freezing) -> Iterator[Found | Setting]:
         key = script.values.constant(read.key, read.given)
         key = key.decode("utf-8", "replace") if isinstance(key, bytes) else key
         if read.kind == "write":
@@ -171,36 +175,27 @@ class EnvRead(Rule):
             what = "The whole environment is read here, so any setting may come from outside the file."
             yield Found(read.node, what, "Name what you need, and write its value in the file.")
             return
-        drawn = self._drawn(script, read) if key is UNKNOWN else []
+        drawn = drawn_keys(script, read) if key is UNKNOWN else []
         if drawn:
             for one in drawn:
-                yield from self._one(script, read, one)
+                yield from self._one(script, read, one, freezing)
             return
         if not isinstance(key, str):
             source = script.tree.code(read.key) if read.key is not None else "?"
             what = f"A variable of the environment is read under the name `{source}`, which only the run knows."
             yield Found(read.node, what, "Write the value itself in the file.")
             return
-        yield from self._one(script, read, key)
+        yield from self._one(script, read, key, freezing)
 
-    def _drawn(self, script: Script, read: Read) -> list[str]:
-        """Return the keys of a loop over constants: `for k in ("RANK", "WORLD_SIZE")`."""
-        if not isinstance(read.key, cst.Name):
-            return []
-        bindings = script.scopes.of(read.key).find(read.key.value)
-        if len(bindings) != 1 or bindings[0].kind != "drawn":
-            return []
-        keys = script.values.constant(bindings[0].node)
-        return keys if isinstance(keys, list) and all(isinstance(k, str) for k in keys) else []
-
-    def _one(self, script: Script, read: Read, key: str) -> Iterator[Found | Setting]:
+    def _one(self, script: Script, read: Read, key: str, freezing: Freezing) -> Iterator[Found | Setting]:
         allowed = script.policy.allows_env(key)
         if not allowed or key in script.policy.allow_env:
             yield self._setting(script, read, key)
         if not allowed:
             default = script.tree.code(read.default) if read.default is not None else ""
-            remedy = f"Write the value there, as in `{key} = {default}`." if default else "Write the value there."
-            yield Found(read.node, f"The value of `{key}` comes from outside the file.", remedy)
+            remedy = f"Write the value there, as in `{key} = {default}`." if default else _WITHOUT_DEFAULT
+            fix = (lambda: _edits(freezing, read)) if freezing.can(read) else None
+            yield Found(read.node, f"The value of `{key}` comes from outside the file.", remedy, fix=fix)
 
     def _setting(self, script: Script, read: Read, key: str) -> Setting:
         default = script.values.constant(read.default, read.given)
@@ -217,6 +212,11 @@ class EnvRead(Rule):
             if module in _READERS:
                 what = f"`{module}` fills settings from the environment, which is outside the file."
                 yield Found(node, what, "Write the values in the file.")
+
+
+def _edits(freezing: Freezing, read: Read) -> list[Edit]:
+    edit = freezing.of(read)
+    return [] if edit is None else [edit]
 
 
 def _converted(script: Script, node: cst.CSTNode, default: Constant) -> Constant:

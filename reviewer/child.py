@@ -175,7 +175,10 @@ def main() -> int:
     """Read policy, launch and script from stdin, write the report, or the repaired text, to stdout."""
     limit_this_process()
     try:
-        import reviewer.audit  # noqa: F401 - before any text is read, so that a failure is not the text's
+        import reviewer.audit
+        import reviewer.rules
+
+        reviewer.rules.load()  # before any text is read, so that a failure is not the text's
     except ImportError as error:
         sys.stderr.write(str(error))
         return FAULT

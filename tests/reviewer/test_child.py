@@ -54,6 +54,10 @@ def test_an_end_that_a_text_can_bring_about_is_a_rejection(
         ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", "SIGTERM"),
         ("import signal; signal.pause()", "within 1 s"),
         (child._START.replace("import sys;", "import sys; sys.modules['libcst'] = None;"), "libcst"),
+        (
+            child._START.replace("import sys;", "import sys; sys.modules['reviewer.rules.k101_env_read'] = None;"),
+            "k101",
+        ),
     ],
 )
 def test_an_end_that_no_text_can_bring_about_is_a_fault_of_the_host(

@@ -1,8 +1,8 @@
 """Refuses on bytes, before any parser sees them.
 
 The parser behind the rules is written for honest files: a few thousand nested brackets end its process, and a sum of
-five thousand terms takes seconds. So size, encoding, depth and chain length are measured here with one regular
-expression pass that cannot recurse. The text that comes out is the text that will run: no cookie, no NUL, no
+five thousand terms takes seconds. So size, encoding, depth and chain length (`shape.py`) are measured here by
+regular expressions that cannot recurse. The text that comes out is the text that will run: no cookie, no NUL, no
 control character and no lookalike letter can make the interpreter read something else than the reader sees.
 """
 
@@ -13,11 +13,8 @@ import re
 import warnings
 
 from reviewer.report import Finding
+from reviewer.shape import fault_of
 from reviewer.wording import clip
-
-MAX_LINE = 65_536  # characters; packed scripts have lines of 25,000, and those are another rule's business
-MAX_DEPTH = 200
-MAX_CHAIN = 500
 
 NAMES = {
     "G001": "too-large",
@@ -41,21 +38,6 @@ _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ufeff]|\r(?!\n)")
 # Bidirectional controls, and the separators that editors show as a line end while the interpreter does not.
 _HIDDEN = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u0085\u2028\u2029]")
-# Repeated groups are not possessive: before Python 3.11.5 those match wrongly where the group has alternatives.
-_TOKEN = re.compile(
-    r"""
-    (?P<skip> \#[^\n]*+ | \\\r?\n )
-  | (?P<text> \"\"\"[^"\\]*+(?:(?:\\.|"(?!""))[^"\\]*+)*\"\"\" | '''[^'\\]*+(?:(?:\\.|'(?!''))[^'\\]*+)*'''
-            | "[^"\\\n]*+(?:\\.[^"\\\n]*+)*" | '[^'\\\n]*+(?:\\.[^'\\\n]*+)*' )
-  | (?P<open> [(\[{] )
-  | (?P<close> [)\]}] )
-  | (?P<stop> [,;] )
-  | (?P<line> \n )
-  | (?P<link> \*\*|//|<<|>>|[-+*/%@&|^~<>.] | \b(?:and|or|not|in|is|if|else|for|lambda|await)\b )
-  | (?P<elif> \belif\b )
-    """,
-    re.VERBOSE | re.DOTALL,
-)
 
 
 def refusal(code: str, message: str, line: int = 1, column: int = 1, snippet: str = "") -> Finding:
@@ -133,55 +115,9 @@ def _characters(text: str) -> Finding | None:
     return None
 
 
-def _foreign(text: str, start: int, end: int) -> Finding | None:
-    if text[start:end].isascii():
-        return None
-    where = next(i for i in range(start, end) if not text[i].isascii())
-    return _at(
-        text,
-        where,
-        "G007",
-        f"`{text[where]}` (U+{ord(text[where]):04X}) stands in the code itself, where Python may fold it into another "
-        "letter.\nUse ASCII letters for names; strings and comments are free.",
-    )
-
-
 def _shape(text: str) -> Finding | None:
-    for number, line in enumerate(text.split("\n"), start=1):
-        if len(line) > MAX_LINE:
-            return refusal(
-                "G008", f"Line {number} has {len(line):,} characters; {MAX_LINE:,} is the limit.\nWrap it.", number
-            )
-    return _nesting(text)
-
-
-def _nesting(text: str) -> Finding | None:
-    chains = [0]  # operators so far in the expression at each open bracket
-    elifs = 0
-    end = 0 if not text.isascii() else -1  # where the last string or comment ended
-    for token in _TOKEN.finditer(text):
-        kind = token.lastgroup
-        if end >= 0 and kind in ("skip", "text"):
-            if found := _foreign(text, end, token.start()):
-                return found
-            end = token.end()
-        if kind == "open":
-            chains[-1] += 1  # a call or an index is a link of its chain, too
-            chains.append(0)
-            if len(chains) > MAX_DEPTH:
-                return _at(text, token.start(), "G009", f"Brackets are nested {MAX_DEPTH} deep here.\nName the parts.")
-        elif kind == "close":
-            if len(chains) > 1:
-                chains.pop()
-        elif kind in ("link", "text"):
-            chains[-1] += 1
-        elif kind == "elif":
-            elifs += 1
-        elif kind == "stop" or (kind == "line" and len(chains) == 1):
-            chains[-1] = 0
-        if chains[-1] > MAX_CHAIN or elifs > MAX_CHAIN:
-            return _at(text, token.start(), "G010", f"More than {MAX_CHAIN} operators in one chain.\nSplit it up.")
-    return _foreign(text, end, len(text)) if end >= 0 else None
+    fault = fault_of(text)
+    return None if fault is None else _at(text, fault.offset, fault.code, fault.message)
 
 
 def _at(text: str, offset: int, code: str, message: str) -> Finding:

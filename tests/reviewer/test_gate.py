@@ -1,8 +1,11 @@
 """What is refused before a parser sees it, each with its code, its place and one sentence."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from reviewer import Policy, Report, review
+from reviewer.shape import _QUIET, _measure, fault_of
 
 
 def only(text: str | bytes, policy: Policy | None = None) -> tuple[str, int, int]:
@@ -65,3 +68,18 @@ def test_the_size_limit_is_the_policys() -> None:
 )
 def test_honest_text_passes_the_gate(text: str) -> None:
     assert {f.rule for f in review(text, isolated=False).findings} <= {"T901", "T903"}  # these texts train nothing
+
+
+PIECES = ["(", ")", "[", "}", '"', "'", '"""', "'''", "#", "\\", "\n", "\\\n", " + ", ".a", ",", ";", "not ", "x", "ä"]
+PIECES += ["a" * 30, ' "b" ', 'f("c")', "# d\n", "+1" * 120, ".b" * 240, "(" * 60, ")" * 60, "(\n1\n", "elif " * 200]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=60))
+def test_cutting_a_text_into_stretches_changes_nothing(pieces: list[str]) -> None:
+    """What is measured stretch by stretch is what one pass over every token finds."""
+    text = "".join(pieces)
+    ascii_only = text.replace("ä", "a")
+    assert fault_of(ascii_only) == _measure(ascii_only, 0, len(ascii_only))
+    if fault_of(ascii_only) is None:
+        outside = _QUIET.sub("", text)
+        assert (fault_of(text) is None) == outside.isascii()

@@ -1,47 +1,56 @@
-"""`python -m reviewer FILE [--json] [--policy COMPETITION.toml]`: audit a file; exits 0 whatever the verdict."""
+"""`python -m reviewer FILE...`: audit files without running them, under the standard policy or one of a file.
+
+Ends with 4 where a file is rejected, with 9 where one needs a person and none is rejected, else with 0; with 2 where
+a file or the policy cannot be read, and with 7 where this host does not let an audit run.
+"""
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-import tomllib
 from pathlib import Path
 
 from reviewer import Policy, PolicyError, ReviewerFault, review
-from reviewer.report import human_lines
+from reviewer.formats import FORMATS, Checked, written
+from reviewer.policyfile import policy_in, read_toml
+
+_EXITS = {"accept": 0, "review": 9, "reject": 4}
+_WORST = (4, 9, 0)
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print the report. Returns 0, or 2 where a file, a policy or this host does not let it."""
-    parser = argparse.ArgumentParser(prog="reviewer", description="Audit a training script without running it.")
-    parser.add_argument("file", help="the script; - reads standard input")
-    parser.add_argument("--json", action="store_true", help="print the report as JSON")
-    parser.add_argument("--policy", metavar="FILE", help="a competition file whose [policy] applies")
+    """Print the reports and return the exit code."""
+    parser = argparse.ArgumentParser(prog="reviewer", description="Audit training scripts without running them.")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a script; - reads standard input")
+    parser.add_argument("--format", choices=FORMATS, default="text", help="what is printed (default: text)")
+    parser.add_argument("--json", action="store_const", const="json", dest="format", help="the same as --format json")
+    parser.add_argument("--policy", type=Path, metavar="FILE", help="a competition file, or its policy table alone")
     options = parser.parse_args(argv)
     try:
-        policy = _policy(options.policy)
-        data = sys.stdin.buffer.read() if options.file == "-" else Path(options.file).read_bytes()
-    except (OSError, PolicyError, tomllib.TOMLDecodeError) as error:
-        print(f"reviewer: {error}", file=sys.stderr)
-        return 2
-    try:
-        report = review(data, policy)
-    except ReviewerFault as fault:
-        print(f"reviewer: {fault}", file=sys.stderr)
-        return 2
-    if options.json:
-        print(json.dumps(report.to_json(), indent=2))
-    else:
-        print("\n".join(human_lines(report, options.file)))
-    return 0
+        policy = None if options.policy is None else policy_in(read_toml(options.policy))
+    except PolicyError as error:
+        return _complain(str(error), 2)
+    checked, missing = [], 0
+    for name in options.files:
+        try:
+            checked.append(_checked(name, policy))
+        except OSError as error:
+            missing = _complain(f"{name} cannot be read: {error.strerror or error}", 2)
+        except ReviewerFault as fault:
+            return _complain(str(fault), 7)
+    if checked or options.format == "sarif":
+        print(written(options.format, checked))
+    return missing or min((_EXITS[one.report.verdict] for one in checked), key=_WORST.index, default=0)
 
 
-def _policy(file: str | None) -> Policy | None:
-    if file is None:
-        return None
-    table = tomllib.loads(Path(file).read_text(encoding="utf-8"))
-    return Policy.from_mapping(table.get("policy", {}))
+def _checked(name: str, policy: Policy | None) -> Checked:
+    data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    return Checked("stdin" if name == "-" else name, review(data, policy))
+
+
+def _complain(sentence: str, code: int) -> int:
+    print(f"reviewer: {sentence}", file=sys.stderr)
+    return code
 
 
 if __name__ == "__main__":

@@ -147,28 +147,3 @@ def _plain(value: Any) -> Any:
 
 def _hashable(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
-
-
-def human_lines(report: Report, file: str) -> list[str]:
-    """Say a report in lines for people: `file:line:col CODE sentence`, then what to do, then the verdict."""
-    lines = []
-    for f in report.findings:
-        what, _, remedy = f.message.partition("\n")
-        kept = " (inherited from the baseline)" if f.inherited else ""
-        lines.append(f"{file}:{f.line}:{f.column} {f.rule} {f.name}, {f.severity}{kept}: {what}")
-        if remedy:
-            lines.append(f"    {remedy}")
-    stops = sum(f.severity == "reject" for f in report.findings)
-    judge = sum(f.severity == "review" for f in report.findings)
-    lines.append(
-        {
-            "accept": f"{file}: accepted, nothing in it stops it.",
-            "review": f"{file}: goes to an organizer, who reads {_findings(judge)}.",
-            "reject": f"{file}: rejected, {_findings(stops)} must change first.",
-        }[report.verdict]
-    )
-    return lines
-
-
-def _findings(count: int) -> str:
-    return f"{count} finding" if count == 1 else f"{count} findings"

@@ -130,7 +130,7 @@ def _place(script: Script, found: list[tuple[Rule, Found | Setting]]) -> tuple[l
         if isinstance(item, Setting):
             knobs[Knob(rule.code, span.line, item.key, item.default, item.value)] = None
             continue
-        kept = id(item.node) not in placeless and inherited.holds(span)
+        kept = rule.inherits and id(item.node) not in placeless and inherited.holds(span)
         severity: Severity = milder(script.policy.severity(rule.code), "info" if kept else item.at_most)
         findings.setdefault(
             (rule.code, span, item.what),

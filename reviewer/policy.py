@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, cast
 
 from reviewer.catalogue import CATALOGUE
+from reviewer.frozen import Frozen, FrozenError, sections_of, to_tables
 from reviewer.report import STANDARD, Severity
 
 SEVERITIES = ("reject", "review", "warn", "info", "off")
@@ -37,6 +38,7 @@ class Policy:
     allow_env: frozenset[str] = frozenset()
     baseline: str | None = None
     allow_paths: frozenset[str] = frozenset()
+    sections: tuple[Frozen, ...] = ()
 
     def severity(self, code: str) -> Severity:
         """Return how severe a finding of this rule is here."""
@@ -67,12 +69,18 @@ class Policy:
             raise PolicyError("baseline", "must be the text of the baseline script")
         rules = _rules(table.get("rules", {}))
         names, paths = _names(table.get("allow_env", [])), _paths(table.get("allow_paths", []))
-        return cls(version, size, rules, names, baseline, paths)
+        try:
+            sections = sections_of(table.get("sections", ()))
+        except FrozenError as error:
+            raise PolicyError(f"sections.{error.key}".rstrip("."), error.reason) from None
+        return cls(version, size, rules, names, baseline, paths, sections)
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the table that `from_mapping` reads."""
         table: dict[str, Any] = {"version": self.version, "max_bytes": self.max_bytes, "rules": dict(self.rules)}
         table["allow_env"], table["allow_paths"] = sorted(self.allow_env), sorted(self.allow_paths)
+        if self.sections:
+            table["sections"] = to_tables(self.sections)
         return table if self.baseline is None else {**table, "baseline": self.baseline}
 
 

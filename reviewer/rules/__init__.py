@@ -12,7 +12,7 @@ from reviewer.catalogue import CATALOGUE, class_of, module_of
 if TYPE_CHECKING:
     from reviewer.rules.base import Rule
 
-# F802 needs the archive; the platform says it.
+# A rule is in force as soon as its file is there.
 WRITTEN = tuple(code for code in CATALOGUE if Path(__file__).with_name(f"{module_of(code)}.py").exists())
 
 

@@ -27,9 +27,12 @@ def reached_at_evaluation(script: Script) -> tuple[Reached, ...]:
     loaders = [f for f in script.forwards if f.name.value == "load_for_eval"]
     if not loaders:
         return ()
-    found = _closed(script, script.calls.reachable(loaders))
+    beyond = left_out(script)
+    found = closed(script, script.calls.reachable(loaders), beyond)
     if not any(f.name.value in ("forward", "__call__") for f in _named(script, found)):
-        found = _closed(script, script.calls.reachable(script.forwards))  # what it returns is not known: any of them
+        found = closed(
+            script, script.calls.reachable(script.forwards), beyond
+        )  # what it returns is not known: any of them
     functions = [f for f in _named(script, found) if not script.tree.is_outside(f)]
     spans = script.tree.spans(functions)
     places = sorted(
@@ -48,11 +51,16 @@ def _named(script: Script, found: set[int]) -> Iterator[cst.FunctionDef]:
     return (f for f in script.tree.of(cst.FunctionDef) if id(f) in found)
 
 
-def _closed(script: Script, found: set[int]) -> set[int]:
-    """Add what the call graph leaves out, and what that calls, until nothing more is added."""
+def left_out(script: Script) -> dict[int, set[int]]:
+    """Return what the call graph leaves out: by the id of a function, those of others that run with it."""
     more = defaultdict(set, _handed_on(script))
     for holder, functions in _inherited(script):
         more[holder].update(functions)
+    return more
+
+
+def closed(script: Script, found: set[int], more: dict[int, set[int]]) -> set[int]:
+    """Add what the call graph leaves out, and what that calls, until nothing more is added."""
     done: set[int] = set()
     while fresh := found - done:
         done |= fresh

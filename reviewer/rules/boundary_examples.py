@@ -117,7 +117,10 @@ INVALID = (
     "    record_step_boundary(step)\n",
     _KIT + "def fit(done):\n    for step in range(9):\n        opt.step()\n        done(step)\n"
     "fit(done=record_step_boundary)  # !\n",
-    _loop("if on:\n    opt.step()\n    record_step_boundary(step)\nelse:\n    opt2.step()\nrecord_step_boundary(step)  # !"),
+    _loop(
+        "if on:\n    opt.step()\n    record_step_boundary(step)\nelse:\n    opt2.step()\n"
+        "record_step_boundary(step)  # !"
+    ),
     "from prepare import *\nfor step in range(9):\n    opt.step()\n    if LOG:\n"
     "        record_step_boundary(step)  # !\n",
     "import prepare\nfrom functools import partial\ndone = partial(prepare.record_step_boundary)\n"

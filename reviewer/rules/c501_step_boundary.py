@@ -11,7 +11,7 @@ from reviewer.report import Severity
 from reviewer.rules.base import Found, Rule
 from reviewer.rules.boundaries import Boundaries
 from reviewer.rules.boundary_examples import INVALID, VALID
-from reviewer.rules.endings import ends
+from reviewer.rules.shadows import is_fallback
 from reviewer.rules.stepping import BOUNDARY, boundaries, is_boundary, steps
 from reviewer.rules.ways import is_loop
 from reviewer.script import Script
@@ -89,28 +89,12 @@ def _replaced(script: Script) -> Iterator[Found]:
             continue
         for binding in bindings:
             node = binding.node
-            if binding.kind not in ("def", "expr") or node is None or _is_fallback(script, node):
+            if binding.kind not in ("def", "expr") or node is None or is_fallback(script, node):
                 continue
             if isinstance(node, cst.FunctionDef | cst.ClassDef | cst.Lambda) or not any(
                 is_boundary(path) for path in script.values.paths(node)
             ):
                 yield _found(node, f"`{name}` is the kit's step boundary, and something else takes its name here")
-
-
-def _is_fallback(script: Script, node: cst.CSTNode) -> bool:
-    """Tell whether this stands in for a kit that could not be imported."""
-    handler = script.tree.enclosing(node, cst.ExceptHandler)
-    if handler is None or ends(script, handler.body):
-        return False
-    attempt = script.tree.parent(handler)
-    body = attempt.body if isinstance(attempt, cst.Try) else None
-    failing = ("builtins.ImportError", "builtins.ModuleNotFoundError")
-    named = handler.type is not None and all(path in failing for path in script.values.paths(handler.type))
-    return (
-        named
-        and body is not None
-        and any(script.tree.enclosing(one, cst.Try) is attempt for one in script.tree.of(cst.ImportFrom))
-    )
 
 
 def _found(node: cst.CSTNode, what: str, at_most: Severity = "reject") -> Found:

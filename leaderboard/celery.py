@@ -3,7 +3,9 @@
 import os
 
 from celery import Celery
+from celery.signals import worker_process_init
 
+import reviewer
 from leaderboard.core.beat import Every
 from leaderboard.env import env
 
@@ -20,3 +22,9 @@ app.conf.beat_schedule = {
     }
 }
 app.autodiscover_tasks(["leaderboard.pipeline"])
+
+
+@worker_process_init.connect
+def keep_an_audit_ready(**_: object) -> None:
+    """Let each process of the worker have the next audit's process ready, so that nobody waits for its imports."""
+    reviewer.keep_ready()

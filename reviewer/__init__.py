@@ -5,7 +5,7 @@ done in a limited process of its own (`child.py`). What the text does to that pr
 what the host does to it is a ReviewerFault. `rules_in_force()` gives every rule in its own words.
 """
 
-from reviewer.child import ReviewerFault, review
+from reviewer.child import ReviewerFault, keep_ready, review
 from reviewer.context import Context
 from reviewer.fix import Edited, Fixed, fix
 from reviewer.launch import LaunchFacts
@@ -26,6 +26,7 @@ __all__ = [
     "ReviewerFault",
     "RuleText",
     "fix",
+    "keep_ready",
     "review",
     "rules_in_force",
 ]

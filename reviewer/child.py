@@ -23,7 +23,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from reviewer import gate
+from reviewer import gate, warm
 from reviewer.context import Context
 from reviewer.fix import Fixed
 from reviewer.launch import LaunchFacts
@@ -34,7 +34,7 @@ from reviewer.wording import clip
 FAULT = 70  # exit status of a child that could not begin
 CPU_SECONDS = 20
 WALL_SECONDS = 60.0
-MEMORY_BYTES = 1 << 30  # address space; a 3,500-line script needs about 250 MB resident
+MEMORY_BYTES = 512 << 20  # address space; a script of 3,700 lines needs 120 MB
 
 _ROOT = str(Path(__file__).resolve().parent.parent)
 _START = "import sys; sys.path.insert(0, sys.argv[1]); from reviewer.child import main; sys.exit(main())"
@@ -123,13 +123,14 @@ def _terms(policy: Policy, launch: LaunchFacts | None, context: Context | None) 
 def _ask(terms: dict[str, Any], data: bytes) -> Any:
     """Return what the limited process answers, or the finding that its end is. Raises ReviewerFault."""
     request = json.dumps(terms).encode() + b"\n" + data
-    command = [sys.executable, "-I", "-c", _START, _ROOT]
     try:
-        done = subprocess.run(command, input=request, capture_output=True, env={}, cwd="/", timeout=WALL_SECONDS)
+        with warm.process(_start) as process:
+            output, errors = process.communicate(request, timeout=WALL_SECONDS)
     except OSError as error:
         raise ReviewerFault(f"the audit's process cannot be started: {error}") from error
     except subprocess.TimeoutExpired as error:
         raise ReviewerFault(f"the audit got no answer within {WALL_SECONDS:.0f} s; this host is overloaded") from error
+    done = subprocess.CompletedProcess(process.args, process.returncode, output, errors)
     if done.returncode == FAULT:
         raise ReviewerFault(f"the audit cannot begin: {done.stderr.decode('utf-8', 'replace').strip()}")
     if done.returncode < 0 and -done.returncode not in _OWN_SIGNALS:
@@ -147,6 +148,16 @@ def _ask(terms: dict[str, Any], data: bytes) -> Any:
 def _garbled() -> Finding:
     message = "The audit of this file gave no readable answer.\nSimplify the file; if it is plain, tell the organizer."
     return gate.refusal("G014", message)
+
+
+def _start() -> subprocess.Popen[bytes]:
+    command, pipe = [sys.executable, "-I", "-c", _START, _ROOT], subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env={}, cwd="/")
+
+
+def keep_ready() -> None:
+    """Keep a process waiting for the next audit, for programs that live long; others start one when they need it."""
+    warm.keep(_start)
 
 
 def _too_slow(limit: str) -> Finding:
@@ -186,6 +197,8 @@ def main() -> int:
 
     gc.disable()  # one short-lived tree; collecting it costs a third of the parse
     line, _, data = sys.stdin.buffer.read().partition(b"\n")
+    if not line:  # whoever kept this process ready has ended
+        return 0
     terms = json.loads(line)
     launch = None if terms["launch"] is None else LaunchFacts.of(terms["launch"])
     policy, context = Policy.from_mapping(terms["policy"]), Context.of(terms["context"])

@@ -24,7 +24,9 @@ app.conf.beat_schedule = {
 app.autodiscover_tasks(["leaderboard.pipeline"])
 
 
-@worker_process_init.connect
 def keep_an_audit_ready(**_: object) -> None:
     """Let each process of the worker have the next audit's process ready, so that nobody waits for its imports."""
     reviewer.keep_ready()
+
+
+worker_process_init.connect(keep_an_audit_ready)

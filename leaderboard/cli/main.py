@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from typer.exceptions import TyperException
@@ -20,15 +21,21 @@ from leaderboard.cli.commands import Competition, Json, Phase, Timeout, Url
 from leaderboard.cli.errors import CliError, Exit, Interrupted, PlatformFault, QuotaUsed, ReaderGone, Usage
 from leaderboard.cli.settings import environment
 
+Policy = Annotated[
+    Path | None, typer.Option(help="A competition file, or a policy table: its severities.", show_default=False)
+]
 _EPILOG = (
     "Also, each with --help: submit login, logout, whoami; submit list, submit status ID, attach ID, logs ID, "
-    "cancel ID, withdraw ID; submit standings. Ends with 0 ranked or clean, 2 usage, 3 not authenticated, 4 rejected, "
-    "5 quota, 6 failed, 7 platform fault, 8 timed out, 9 in review, 130 interrupted."
+    "cancel ID, withdraw ID; submit standings; submit rules CODE. Ends with 0 ranked or clean, 2 usage, "
+    "3 not authenticated, 4 rejected, 5 quota, 6 failed, 7 platform fault, 8 timed out, 9 in review, 130 interrupted."
 )
 
 
 def _script(
-    script: Annotated[str, typer.Argument(help="The training script.", metavar="SCRIPT", show_default=False)],
+    scripts: Annotated[
+        list[str],
+        typer.Argument(help="The training script; with --check as many as you like.", metavar="SCRIPT"),
+    ],
     check: Annotated[bool, typer.Option("--check", help="Audit here; nothing is sent.")] = False,
     competition: Competition = None,
     phase: Phase = None,
@@ -38,18 +45,45 @@ def _script(
     timeout: Timeout = None,
     url: Url = None,
     as_json: Json = False,
+    format: Annotated[
+        Literal["text", "json", "github", "sarif"] | None,
+        typer.Option(help="What --check prints.", show_default=False),
+    ] = None,
+    policy: Policy = None,
+    unpacked: Annotated[
+        bool, typer.Option("--unpacked", help="Let --check print the text inside a packed one.")
+    ] = False,
 ) -> int:
     """Send a training script and follow it to its score."""
-    if script in _APPS:
-        raise Usage(f"`{script}` is a subcommand and comes first; a script of that name is written ./{script}.")
+    if name := next((script for script in scripts if script in _APPS), None):
+        raise Usage(f"`{name}` is a subcommand and comes first; a script of that name is written ./{name}.")
+    flags = {"url": url, "competition": competition, "phase": phase, "launch": launch, "note": note}
     if check:
-        from leaderboard.cli.check import check as check_script
+        from leaderboard.cli.check import check as check_scripts
 
-        return check_script(Path(script), as_json=as_json)
+        if as_json and format not in (None, "json"):
+            raise Usage(f"--json and --format {format} contradict each other; leave one of them out.")
+        chosen = format or ("json" if as_json else "text")
+        paths = [Path(script) for script in scripts]
+        return check_scripts(paths, format=chosen, policy=policy, flags=flags, unpacked=unpacked)
+    if format or policy or unpacked:
+        raise Usage("--format, --policy and --unpacked belong to --check; add it, or leave them out.")
+    if len(scripts) > 1:
+        raise Usage(f"One script is sent at a time, not {len(scripts)}; only --check takes several.")
     from leaderboard.cli.send import send
 
-    flags = {"url": url, "competition": competition, "phase": phase, "launch": launch, "note": note}
-    return send(Path(script), flags, environment(), wait=wait, timeout=timeout, as_json=as_json)
+    return send(Path(scripts[0]), flags, environment(), wait=wait, timeout=timeout, as_json=as_json)
+
+
+def _rules(
+    codes: Annotated[list[str] | None, typer.Argument(metavar="CODE", help="A rule, as K101.")] = None,
+    policy: Policy = None,
+    as_json: Json = False,
+) -> int:
+    """List the rules of the audit, or explain one."""
+    from leaderboard.cli.rules import rules
+
+    return rules(codes or [], policy=policy, as_json=as_json)
 
 
 _APPS: dict[str, Callable[..., int]] = {
@@ -63,6 +97,7 @@ _APPS: dict[str, Callable[..., int]] = {
     "cancel": commands.cancel,
     "withdraw": commands.withdraw,
     "standings": commands.standings,
+    "rules": _rules,
 }
 
 
@@ -109,13 +144,17 @@ def _tell(error: CliError, arguments: Sequence[str]) -> int:
     from leaderboard.cli.show import say_json
     from leaderboard.cli.words import clean
 
-    if "--json" in arguments:
+    if "--json" in arguments or "--format=json" in arguments or _follows(arguments, "--format", "json"):
         say_json(error.event())
     sentence = error.sentence
     if isinstance(error, QuotaUsed):
         sentence += _next_slot(error)
     sys.stderr.write(f"submit: {clean(sentence)}\n")
     return int(error.exit)
+
+
+def _follows(arguments: Sequence[str], word: str, next_one: str) -> bool:
+    return (word, next_one) in pairwise(arguments)
 
 
 def _next_slot(error: QuotaUsed) -> str:

@@ -41,9 +41,14 @@ def shadows(script: Script, names: dict[str, str]) -> Iterator[Shadow]:
             for binding in scope.names[name]:
                 if binding.kind != "ref" and binding.node is not None and not is_fallback(script, binding.node):
                     yield Shadow(binding.node, name, names[name], binding.node, binding)
-    for store in stores(script) if names else ():
+    for store in stores(script) if names and _may_set_its_own(script) else ():
         if store.name in names and is_own_table(script, store):
             yield Shadow(store.node, store.name or "", names[store.name or ""], store.value)
+
+
+def _may_set_its_own(script: Script) -> bool:
+    tables = ("builtins.globals", "builtins.vars", "builtins.locals")
+    return any(table in script.called for table in tables) or "modules" in script.mentions or "__main__" in script.text
 
 
 def is_own_table(script: Script, store: Store) -> bool:

@@ -10,7 +10,7 @@ import libcst as cst
 from reviewer.flow import TARGET
 from reviewer.nodes import children
 from reviewer.rules.judged import Loss, is_loss_name, losses, root, told_by_name
-from reviewer.rules.named_calls import named_calls
+from reviewer.rules.named_calls import named_calls, word_of
 from reviewer.scope import parameters
 from reviewer.script import Script
 from reviewer.values import Own
@@ -87,7 +87,7 @@ class Sources:
         if id(node) in self._losses:
             yield Source(self._losses[id(node)], False)
             return
-        name = getattr(getattr(node.func, "attr", node.func), "value", "")
+        name = word_of(node)
         if name in _NO_LOSS:
             return
         if name == "gather" and (likelihood := _at_the_truth(node)):

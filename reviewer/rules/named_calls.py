@@ -18,3 +18,9 @@ def named_calls(script: Script, words: Iterable[str]) -> Iterator[tuple[cst.Call
             call = script.tree.parent(named)
             if isinstance(call, cst.Call) and call.func is named:
                 yield call, word
+
+
+def word_of(call: cst.Call) -> str:
+    """Return the last word of what is called, `min` for `torch.min(…)`; an empty text for what has no name."""
+    named = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
+    return named.value if isinstance(named, cst.Name) else ""

@@ -5,10 +5,11 @@
        ├──── control socket, SOCK_SEQPACKET: go ────────────────────►┤
        └◄─── pipe: the exit status ──────────────────────────────────┘
 
-`start` returns when init has said *ready* and its folders' descriptors have come out; the program starts with `go`.
-So the time to build a sandbox is on nobody's clock. Both ends of a life are certain: whatever happens inside,
-`kill` ends pid 1 from outside, the kernel then kills the whole pid namespace, and `wait` has seen it empty before
-anything is read from it. Dying runners take their sandboxes along, at every moment (guard.py).
+`start` returns when init has said *ready*, its folders' descriptors have come out, and what /proc tells of the host is
+covered (covers.py); the program starts with `go`. So the time to build a sandbox is on nobody's clock. Both ends of a
+life are certain: whatever happens inside, `kill` ends pid 1 from outside, the kernel then kills the whole pid
+namespace, and `wait` has seen it empty before anything is read from it. Dying runners take their sandboxes along, at
+every moment (guard.py).
 
 Init runs as the program's own user, so its word is the program's. From `go` on it comes through a pipe: over a socket
 the program could send a descriptor that takes hours to close, and whoever receives it, or drops it, would wait.
@@ -30,10 +31,9 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from io import FileIO
 from pathlib import Path
 
-from scoring.sandbox import bwrap, cgroups, guard, hostfiles, pagecache, syscalls, uids
+from scoring.sandbox import bwrap, cgroups, covers, guard, hostfiles, pagecache, syscalls, uids
 from scoring.sandbox.prelude import Stage, become_nobody
 from scoring.sandbox.spec import Bind, SandboxError, Spec
 
@@ -48,7 +48,7 @@ class Box:
 
     name: str
     process: subprocess.Popen[bytes]  # the guard
-    line: FileIO  # write end of the guard's pipe; closed, it ends everything
+    line: socket.socket  # to the guard; closed, it ends everything
     init_pid: int
     init_pidfd: int
     control: socket.socket
@@ -189,8 +189,8 @@ def start(spec: Spec) -> Box:
         undo.callback(os.close, read_out)
         read_word, write_word = os.pipe()
         undo.callback(os.close, read_word)
-        watched, held = os.pipe()
-        line = undo.enter_context(FileIO(held, "w"))
+        line, watched = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        undo.callback(line.close)
         sources = (bwrap.HARNESS, *(mount.source for mount in spec.mounts if isinstance(mount, Bind)))
         stage = Stage(root, sources)
         args = _command(
@@ -206,21 +206,26 @@ def start(spec: Spec) -> Box:
                 env={},  # what `env -i` in front does: bubblewrap's own environment would show inside
                 pass_fds=inherit,
                 cwd="/",
-                preexec_fn=guard.between(watched, group, become_nobody(stage, user.uid, spec.cpus)),
+                preexec_fn=guard.between(watched.fileno(), group, become_nobody(stage, user.uid, spec.cpus)),
             )
         except (OSError, subprocess.SubprocessError) as error:
             raise SandboxError(f"the sandbox could not be prepared ({error}); {_DOCTOR}") from None
         finally:
             theirs.close()
-            for fd in (*args.fds, write_info, write_out, write_word, watched):
+            watched.close()
+            for fd in (*args.fds, write_info, write_out, write_word):
                 os.close(fd)
         undo.callback(process.wait)
         undo.callback(line.close)
         with open(read_info, "rb") as info:
             text = info.read()
         folders = _await_ready(ours, read_out)
+        for fd in folders.values():
+            undo.callback(os.close, fd)
         ours.shutdown(socket.SHUT_RD)
         init_pid = int(json.loads(text)["child-pid"])
+        with contextlib.suppress(OSError):  # whoever does not hear it does not answer either
+            line.send(str(init_pid).encode())
         settings: dict[str, object] = {
             "uids": "lent" if root else "own",
             "cgroup": group.version,
@@ -229,6 +234,8 @@ def start(spec: Spec) -> Box:
             "seccomp_sha256": hashlib.sha256(_filter(spec, group)).hexdigest(),
         }
         pidfd = os.pidfd_open(init_pid)
+        undo.callback(os.close, pidfd)
+        _await_covers(line)
         undo.pop_all()
     forget = _forgetting(spec, group)
     return Box(
@@ -242,6 +249,17 @@ def _forgetting(spec: Spec, group: cgroups.Group) -> Callable[[], None] | None:
         return None
     mounts = (*hostfiles.system_mounts(), *spec.mounts)
     return partial(pagecache.forget, group, [mount.source for mount in mounts if isinstance(mount, Bind)])
+
+
+def _await_covers(line: socket.socket) -> None:
+    """Return when /proc is covered; SandboxError with the reason when it cannot be."""
+    line.settimeout(START_SECONDS)
+    try:
+        said = line.recv(512)
+    except OSError as error:
+        said = str(error).encode()
+    if said != covers.DONE:
+        raise SandboxError(f"the host's /proc cannot be covered ({said.decode(errors='replace')}); {_DOCTOR}")
 
 
 def _await_ready(control: socket.socket, output: int) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 Order matters: bubblewrap performs its arguments one after the other, so each tmpfs comes before what lies in it and
 the read-only remounts come last. Its own root and /dev are writable tmpfs without a cap until they are remounted.
+What /proc tells of the host is covered afterwards, from outside (covers.py).
 """
 
 import shutil
@@ -69,11 +70,8 @@ def arguments(spec: Spec, uid: int, staged: Callable[[Path], str]) -> Arguments:
         args.add("--setenv", name, value)
     _add_mounts(args, hostfiles.system_mounts() + hostfiles.identity_mounts(uid), staged)
     args.add("--proc", "/proc")
-    masks, folders = hostfiles.proc_mounts(len(spec.cpus), spec.caps.memory_bytes)
-    _add_mounts(args, masks, staged)
+    _add_mounts(args, hostfiles.proc_mounts(len(spec.cpus), spec.caps.memory_bytes), staged)
     args.add("--dev", "/dev")
-    for folder in (*folders, "/dev/pts"):  # terminals come out of one supply for the whole host
-        args.add("--size", "4096", "--perms", "0555", "--tmpfs", folder, "--remount-ro", folder)
     _add_mounts(args, [*spec.mounts, Bind(HARNESS, HARNESS_INSIDE)], staged)
     tmpfs = {"/tmp": spec.caps.tmp_bytes, "/dev/shm": spec.caps.tmp_bytes}  # noqa: S108
     if spec.caps.output_bytes is not None:

@@ -1,7 +1,7 @@
 """What of the host's system a sandbox may read: libraries, a few files of /etc, and a /proc that is not the host's.
 
 /proc's per-process half is private to the pid namespace. The other half is host-wide: live counters there tell what
-neighbours do and carry bits between two sandboxes. So everything is masked that is not on a short list, whatever the
+neighbours do and carry bits between two sandboxes. So everything is covered that is not on a short list, whatever the
 kernel adds next year, and the files that libraries insist on are still pictures with the sandbox's own numbers.
 """
 
@@ -15,6 +15,7 @@ from scoring.sandbox.spec import Bind, Data, Link, Mount
 _SYS_OPEN = frozenset(("kernel", "net", "vm"))
 # self, net, mounts and thread-self lead into namespaces of the sandbox itself; sys is bound read-only by bubblewrap.
 _PROC_OPEN = frozenset(("self", "thread-self", "net", "mounts", "sys", "filesystems", "version", "sysvipc"))
+_PICTURED = frozenset(("cpuinfo", "meminfo", "stat", "uptime", "loadavg", "cmdline"))
 _ETC = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "nsswitch.conf", "localtime", "magic")
 _LIBS = ("/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin")
 
@@ -62,30 +63,30 @@ def _pictures(cpus: int, memory_bytes: int) -> dict[str, bytes]:
 
 
 def _for_root_alone(entry: os.DirEntry[str]) -> bool:
-    """Say whether a file needs no mask, since nobody inside is root; each mask takes 0.15 ms of every start."""
+    """Say whether a file needs no cover, since nobody inside is root."""
     status = entry.stat(follow_symlinks=False)
     return stat.S_ISREG(status.st_mode) and status.st_uid == 0 and not status.st_mode & 0o077
 
 
-def proc_mounts(cpus: int, memory_bytes: int) -> tuple[list[Mount], list[str]]:
-    """Return (mounts over single files of /proc, folders of /proc to cover with an empty read-only one)."""
-    pictures = _pictures(cpus, memory_bytes)
-    mounts: list[Mount] = []
-    folders: list[str] = []
+def proc_mounts(cpus: int, memory_bytes: int) -> list[Mount]:
+    """Return the still pictures that stand for files of /proc and /sys."""
+    online = b"0\n" if cpus == 1 else f"0-{cpus - 1}\n".encode()
+    return [
+        *(Data(content, f"/proc/{name}") for name, content in _pictures(cpus, memory_bytes).items()),
+        *(Data(online, f"/sys/devices/system/cpu/{name}") for name in ("online", "possible", "present")),
+    ]
+
+
+def proc_covers() -> tuple[list[str], list[str]]:
+    """Return the (files, folders) to be covered, because nothing of theirs may be read; neither list is empty."""
+    files: list[str] = []
+    folders = ["/dev/pts"]  # terminals come out of one supply for the whole host
     with os.scandir("/proc") as entries:
         for entry in entries:
-            if entry.name.isdigit() or entry.name in _PROC_OPEN or _for_root_alone(entry):
+            if entry.name.isdigit() or entry.name in _PROC_OPEN or entry.name in _PICTURED or _for_root_alone(entry):
                 continue
-            dest = f"/proc/{entry.name}"
-            if entry.name in pictures:
-                mounts.append(Data(pictures[entry.name], dest))
-            elif entry.is_dir(follow_symlinks=False):
-                folders.append(dest)
-            else:
-                mounts.append(Bind(Path("/dev/null"), dest))  # on a mount without devices: cannot even be opened
+            (folders if entry.is_dir(follow_symlinks=False) else files).append(entry.path)
     folders += [f"/proc/sys/{name}" for name in sorted(os.listdir("/proc/sys")) if name not in _SYS_OPEN]
     if os.path.isdir("/proc/sys/kernel/pty"):
         folders.append("/proc/sys/kernel/pty")
-    online = b"0\n" if cpus == 1 else f"0-{cpus - 1}\n".encode()
-    mounts += [Data(online, f"/sys/devices/system/cpu/{name}") for name in ("online", "possible", "present")]
-    return mounts, folders
+    return files, folders

@@ -7,23 +7,17 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar
 
-import libcst as cst
-
 from reviewer.pathflow import Paths
 from reviewer.paths import HOLE, OUT, WORK, leads_outside, shown
 from reviewer.rules.base import Found, Rule
+from reviewer.rules.ownfile import whose_file
 from reviewer.rules.writing import Write, writes
 from reviewer.script import Script
 from reviewer.wording import clip
 
 _OUTPUT = "out"
 _SCRATCH = ("/tmp/", "/dev/null")  # noqa: S108 - private to a run
-_KIT = ("prepare.__file__", "prepare.__spec__.origin")
-_OWN = frozenset({"builtins.__file__", "__main__.__file__"})
 _CODE = (".py", ".pyc", ".pyi", ".so", ".pth", ".egg-link")
-_SAME = frozenset(
-    ["pathlib.Path", "os.path.abspath", "os.path.realpath", "builtins.str", "os.fspath", "os.path.normpath"]
-)
 _NO_NAME = re.compile(r"[-+\d.e]+|True|False|None|\s*")  # a setting that came through the same helper as a name
 _REMEDY = "Write to `out/…`, which is kept, or below `/tmp`, which is not."
 
@@ -110,7 +104,7 @@ class WritesOutsideOutput(Rule):
 
 
 def _judged(script: Script, paths: Paths, write: Write, moved: bool) -> Iterator[Found]:
-    if whose := _whose(script, write.path):
+    if whose := whose_file(script, write.path):
         yield Found(write.path, f"{whose} is {write.what} here, and everybody was given the same.", _REMEDY)
         return
     failing = ""
@@ -139,29 +133,3 @@ def _below_work(text: str, script: Script) -> str | None:
         return None
     plain = posixpath.normpath(text.removeprefix(WORK).lstrip("/") or ".")
     return None if plain == "." or plain.startswith(HOLE) else plain
-
-
-def _whose(script: Script, node: cst.BaseExpression) -> str:
-    """Return whose file a path certainly is, where it is taken from what Python knows of itself."""
-    for _ in range(4):
-        known = set(script.values.paths(node))
-        if known & _OWN or _is_command(script, node):
-            return "The script itself"
-        if known.intersection(_KIT):
-            return "The kit"
-        if not isinstance(node, cst.Call) or not node.args or not _SAME.intersection(script.path_of(node)):
-            method = node.func if isinstance(node, cst.Call) else None
-            if isinstance(method, cst.Attribute) and method.attr.value in ("resolve", "absolute"):
-                node = method.value
-                continue
-            return ""
-        node = node.args[0].value
-    return ""
-
-
-def _is_command(script: Script, node: cst.BaseExpression) -> bool:
-    """Tell whether this is `sys.argv[0]`."""
-    match node:
-        case cst.Subscript(value=base, slice=[cst.SubscriptElement(slice=cst.Index(value=index))]):
-            return "sys.argv" in script.values.paths(base) and script.values.constant(index) == 0
-    return False

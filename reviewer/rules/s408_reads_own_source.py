@@ -1,0 +1,100 @@
+"""S408 reads-own-source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import libcst as cst
+
+from reviewer.rules.base import Found, Rule
+from reviewer.rules.inspected import read_sources
+from reviewer.rules.ownfile import is_own_file
+from reviewer.rules.uses import used
+from reviewer.rules.writing import writes
+from reviewer.script import Script
+
+_OPENING = ("builtins.open", "io.open", "codecs.open", "io.open_code", "tokenize.open", "io.FileIO", "os.open")
+_LINES = frozenset({"linecache.getline", "linecache.getlines", "pkgutil.get_data", "linecache.updatecache"})
+_METHODS = frozenset({"read_text", "read_bytes", "open"})
+_LOADERS = frozenset({"get_source", "get_data", "get_code"})
+
+
+class ReadsOwnSource(Rule):
+    """Notes where a script reads its own text.
+
+    What it looks for
+        `open(__file__)`, `Path(__file__).read_text()`, the same with `sys.argv[0]` or `train.py`, `inspect.getsource`
+        of what stands in the file or cannot be told, `linecache`, and `__loader__.get_source`.
+
+    Why it is refused
+        It is not: many scripts log their own text. It is noted because a text that is read can also be counted,
+        changed or run, and whoever reviews the file should see where.
+
+    Do instead
+        Nothing. The platform keeps the exact text of each run anyway.
+    """
+
+    code = "S408"
+
+    VALID: ClassVar = (
+        "print(__file__)\nname = __file__.rsplit('/', 1)[-1]\n",
+        "import os\nhere = os.path.dirname(os.path.abspath(__file__))\nopen(os.path.join(here, 'out', 'log.txt'))\n",
+        "open('out/log.txt').read()\nopen('data.bin', 'rb')\n",
+        "from pathlib import Path\nPath('out').mkdir()\nPath('out/a').read_text()\nx = Path(__file__).name\n",
+        "import inspect, torch\ninspect.signature(f)\ninspect.getsource(torch)\n",
+        "open(__file__, 'w')\n",
+        "import linecache\nlinecache.clearcache()\nlinecache.checkcache()\n",
+        "class A:\n    def get_source(self):\n        return 1\nA().get_source()\n",
+        "import sys\nprint(sys.argv[0], sys.argv)\nopen(sys.argv[1])\n",
+        "source = 'train.py'\nprint(source)\n",
+        "import os\nos.path.getsize(__file__)\nos.path.exists('train.py')\n",
+        "def f(path):\n    return open(path)\nf('out/a')\n",
+    )
+    INVALID: ClassVar = (
+        "code = open(__file__).read()  # !\n",
+        "with open(__file__, 'r', encoding='utf-8') as f:  # !\n    code = f.read()\n",
+        "from pathlib import Path\ncode = Path(__file__).read_text(encoding='utf-8')  # !\n",
+        "from pathlib import Path as P\ncode = P(__file__).resolve().read_bytes()  # !\nf = P(__file__).open()  # !\n",
+        "import sys\ncode = open(sys.argv[0]).read()  # !\n",
+        "import os\ncode = open(os.path.abspath(__file__), 'rb').read()  # !\n",
+        "me = __file__\ncode = open(me).read()  # !\n",
+        "code = open('train.py').read()  # !\n",
+        "import inspect, sys\ncode = inspect.getsource(sys.modules[__name__])  # !\n",
+        "import inspect\ndef f():\n    pass\nprint(inspect.getsource(f))  # !\nprint(inspect.getsourcelines(x))  # !\n",
+        "import linecache\ncode = linecache.getlines(__file__)  # !\n",
+        "code = __loader__.get_source(__name__)  # !\ncode = __spec__.loader.get_source('train')  # !\n",
+        "def read(path):\n    return open(path).read()\nread(__file__)  # !\nread('out/a')\n",
+        "import io\nread = io.open\ncode = read(__file__).read()  # !\n",
+        "import __main__\ncode = open(__main__.__file__).read()  # !\n",
+    )
+
+    def check(self, script: Script) -> Iterator[Found]:
+        written = {id(write.call) for write in writes(script)} if "__file__" in script.mentions else set()
+        seen: set[int] = set()
+        for node in self._places(script, written):
+            if id(node) not in seen:
+                seen.add(id(node))
+                yield Found(node, "The script reads its own text here.", "Nothing to do.", "info")
+
+    def _places(self, script: Script, written: set[int]) -> Iterator[cst.CSTNode]:
+        for _, call in script.calling(_OPENING):
+            if call.args and id(call) not in written:
+                yield from is_own_file(script, call, call.args[0].value)
+        for word in sorted(_METHODS & script.mentions.keys()):
+            for name in script.mentions[word]:
+                method = script.tree.parent(name)
+                call_ = script.tree.parent(method) if isinstance(method, cst.Attribute) else None
+                called = isinstance(call_, cst.Call) and call_.func is method and id(call_) not in written
+                if called and isinstance(method, cst.Attribute) and isinstance(call_, cst.Call):
+                    yield from is_own_file(script, call_, method.value)
+        for whose, node in read_sources(script):
+            if whose != "foreign":
+                yield node
+        for _, node in used(script, _LINES):
+            yield node
+        for word in sorted(_LOADERS & script.mentions.keys()):
+            for name in script.mentions[word]:
+                method = script.tree.parent(name)
+                if isinstance(method, cst.Attribute) and "loader" in script.tree.code(method.value).lower():
+                    yield method

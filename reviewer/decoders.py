@@ -28,18 +28,34 @@ class Unreadable(Exception):
     """What a shell carries cannot be unpacked; the text says why, as the rest of a sentence."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Stream:
-    """Bytes to be read as from a file."""
+    """Bytes to be read as from a file, once: a second time there is nothing left, which no text is packed for."""
 
     data: bytes
+    spent: bool = False
+
+    def read(self) -> bytes:
+        """Return all of it. Raises Unreadable where it has been read."""
+        if self.spent:
+            raise Unreadable("what it decodes is read twice, and the second time it is empty")
+        self.spent = True
+        return self.data
 
 
-@dataclass
+@dataclass(eq=False)
 class Decompressor:
-    """An object that decompresses."""
+    """An object that decompresses one payload, and no other after it."""
 
-    decompress: Callable[[bytes], bytes]
+    unpack: Callable[[bytes], bytes]
+    spent: bool = False
+
+    def decompress(self, data: bytes) -> bytes:
+        """Return what a payload holds. Raises Unreadable for a second one."""
+        if self.spent:
+            raise Unreadable("one decompressor is used twice, and the second time it gives something else")
+        self.spent = True
+        return self.unpack(data)
 
 
 def _raw(data: str | bytes) -> bytes:
@@ -126,22 +142,42 @@ def _open(source: Stream | None = None, mode: str = "rb", *, fileobj: Stream | N
     return stream
 
 
+def _unpacking(unpack: Callable[[bytes], bytes]) -> Callable[..., Stream]:
+    """Return what does as `gzip.open` and its like do with bytes in memory."""
+    return lambda *args, **options: Stream(unpack(_open(*args, **options).read()))
+
+
 _CODECS: dict[str, Callable[[Any], Any]] = {
     "base64": lambda data: binascii.a2b_base64(data),
     "hex": lambda data: binascii.unhexlify(data),
     "zlib": inflate,
     "bz2": unbzip,
     "rot13": lambda data: codecs.decode(data, "rot13"),
+    "uu": lambda data: codecs.decode(data, "uu"),
+    "quopri": lambda data: codecs.decode(data, "quopri"),
     "utf8": lambda data: data.decode("utf-8"),
+    "utf_8_sig": lambda data: data.decode("utf-8-sig"),
+    "utf_16": lambda data: data.decode("utf-16"),
+    "utf_32": lambda data: data.decode("utf-32"),
     "ascii": lambda data: data.decode("ascii"),
     "latin1": lambda data: data.decode("latin-1"),
 }
-_SPELLED = {"utf-8": "utf8", "latin-1": "latin1", "iso-8859-1": "latin1", "rot_13": "rot13", "us-ascii": "ascii"}
+_SPELLED = {
+    "base_64": "base64", "zip": "zlib", "rot_13": "rot13", "quoted_printable": "quopri", "quotedprintable": "quopri",
+    "utf_8": "utf8", "u8": "utf8", "utf": "utf8", "utf16": "utf_16", "utf32": "utf_32", "us_ascii": "ascii",
+    "646": "ascii", "latin_1": "latin1", "latin": "latin1", "l1": "latin1", "iso_8859_1": "latin1",
+    "iso8859_1": "latin1",
+}  # fmt: skip
+
+
+def _plain(name: str) -> str:
+    """Return the one spelling of a codec's name that is known here."""
+    plain = name.lower().replace("-", "_").replace(" ", "_").removesuffix("_codec")
+    return _SPELLED.get(plain, plain)
 
 
 def _codec(name: str) -> Callable[[Any], Any]:
-    plain = name.lower().removesuffix("_codec")
-    if (found := _CODECS.get(_SPELLED.get(plain.replace("_", "-"), _SPELLED.get(plain, plain)))) is None:
+    if (found := _CODECS.get(_plain(name))) is None:
         raise Unreadable(f"nothing here decodes {name[:40]!r}")
     return found
 
@@ -158,7 +194,7 @@ def _decode_text(data: bytes, encoding: str = "utf-8") -> str:
 
 
 def _encode(text: str, encoding: str = "utf-8") -> bytes:
-    if _SPELLED.get(encoding.lower(), encoding.lower()) not in ("utf8", "ascii", "latin1"):
+    if _plain(encoding) not in ("utf8", "ascii", "latin1"):
         raise Unreadable(f"nothing here encodes {encoding[:40]!r}")
     return text.encode(encoding)
 
@@ -195,6 +231,32 @@ def _int(text: str, base: int = 10) -> int:
     return int(text, base)
 
 
+def _ord(char: Any) -> int:
+    return ord(char)
+
+
+def _range(*ends: int) -> list[int]:
+    if len(numbers := range(*ends)) > MOST_BYTES:
+        raise Unreadable("unpacking it would take too long")
+    return list(numbers)
+
+
+def _to_bytes(number: int, length: int = 1, byteorder: Any = "big") -> bytes:
+    if not 0 <= length <= MOST_BYTES:
+        raise Unreadable(f"unpacked it has more than {MOST_BYTES:,} bytes")
+    return number.to_bytes(length, byteorder)
+
+
+def _translate(text: str, table: Any, /) -> str:
+    """Do what `str.translate` does with a dict."""
+    if not isinstance(table, dict):
+        raise TypeError
+    longest = max((len(value) for value in table.values() if isinstance(value, str)), default=1)
+    if len(text) * max(longest, 1) > MOST_BYTES:
+        raise Unreadable(f"unpacked it has more than {MOST_BYTES:,} bytes")
+    return text.translate(table)
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "base64.b64decode": base64.b64decode,
     "base64.standard_b64decode": base64.standard_b64decode,
@@ -207,20 +269,30 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "base64.decodebytes": base64.decodebytes,
     "binascii.a2b_base64": binascii.a2b_base64,
     "binascii.a2b_hex": binascii.a2b_hex,
+    "binascii.a2b_qp": binascii.a2b_qp,
     "binascii.unhexlify": binascii.unhexlify,
     "builtins.bytes": _bytes,
     "builtins.bytearray": _bytes,
     "builtins.bytearray.fromhex": bytes.fromhex,
     "builtins.bytes.fromhex": bytes.fromhex,
+    "builtins.bytes.maketrans": bytes.maketrans,
     "builtins.chr": chr,
     "builtins.int": _int,
     "builtins.len": len,
+    "builtins.list": list,
+    "builtins.ord": _ord,
+    "builtins.range": _range,
     "builtins.str": _str,
+    "builtins.str.maketrans": str.maketrans,
     "bz2.decompress": unbzip,
     "codecs.decode": _decode,
-    "gzip.GzipFile": lambda *args, **options: Stream(gunzip(_open(*args, **options).data)),
+    "bz2.BZ2File": _unpacking(unbzip),
+    "bz2.open": _unpacking(unbzip),
+    "gzip.GzipFile": _unpacking(gunzip),
     "gzip.decompress": gunzip,
-    "gzip.open": lambda *args, **options: Stream(gunzip(_open(*args, **options).data)),
+    "gzip.open": _unpacking(gunzip),
+    "lzma.LZMAFile": _unpacking(unlzma),
+    "lzma.open": _unpacking(unlzma),
     "io.BytesIO": lambda data: Stream(_raw(data)),
     "bz2.BZ2Decompressor": lambda: Decompressor(unbzip),
     "lzma.LZMADecompressor": _lzma_object,
@@ -232,11 +304,28 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 # What these do before the first byte comes out: they make room for what they may have to remember.
 COSTLY = ("bz2.", "gzip.", "lzma.", "zlib.", "codecs.")
 
+_KEEPING = (
+    "strip",
+    "lstrip",
+    "rstrip",
+    "split",
+    "splitlines",
+    "removeprefix",
+    "removesuffix",
+    "lower",
+    "upper",
+    "swapcase",
+)
+
 METHODS: dict[tuple[type, str], Callable[..., Any]] = {
     (str, "encode"): _encode,
+    (str, "translate"): _translate,
     (bytes, "decode"): _decode_text,
-    (Stream, "read"): lambda stream: stream.data,
-    (Decompressor, "decompress"): lambda one, data: one.decompress(data),
+    (bytes, "translate"): bytes.translate,
+    (int, "to_bytes"): _to_bytes,
+    (Stream, "read"): Stream.read,
+    (Decompressor, "decompress"): Decompressor.decompress,
+    (Decompressor, "flush"): lambda one: b"",  # the whole payload has come out, or nothing has gone in
     **{((kind, name)): method for kind in (str, bytes) for name, method in (("replace", _replace), ("join", _join))},
-    **{(kind, name): getattr(kind, name) for kind in (str, bytes) for name in ("strip", "lstrip", "rstrip", "split")},
+    **{(kind, name): getattr(kind, name) for kind in (str, bytes) for name in _KEEPING},
 }

@@ -11,7 +11,7 @@ from reviewer import gate
 from reviewer.report import Finding
 from reviewer.scope import Binding
 from reviewer.script import Script
-from reviewer.unwrap import Ref, Unpacked
+from reviewer.shellvalues import Ref, Unpacked
 
 
 def inner_texts(script: Script) -> Iterator[Script | Finding]:

@@ -16,11 +16,13 @@ from reviewer.engine import Tree
 from reviewer.launch import LaunchFacts
 from reviewer.layout import Layout
 from reviewer.policy import Policy
-from reviewer.unwrap import Unpacked, unpack
+from reviewer.shellvalues import Unpacked
+from reviewer.unwrap import unpack
 from reviewer.values import Values, canonical
 
 if TYPE_CHECKING:
     from reviewer.forks import Fork
+    from reviewer.pathflow import Paths
     from reviewer.rules.modelled import Modelled
     from reviewer.sections import Graded
 
@@ -169,17 +171,24 @@ class Script:
         return grades(self)
 
     @cached_property
+    def paths(self) -> Paths:
+        """What expressions that name files can be; what has been followed once is remembered for every rule."""
+        from reviewer.pathflow import Paths  # needs this class
+
+        return Paths(self)
+
+    @cached_property
     def packed(self) -> bool:
         """Whether the text is a shell around code that it decodes and executes."""
         from reviewer.rules.s401_dynamic_code import is_packed  # the rule owns the list of decoders
 
-        return is_packed(self)
+        return self.shell is not None or is_packed(self)
 
     @cached_property
     def unpacked(self) -> Unpacked | Unreadable | None:
         """What the text executes if it is nothing but a shell, or why that cannot be read."""
-        last = self._last_call
-        if last is None or not (isinstance(last.func, cst.Name) and last.func.value == "exec"):
+        last = self.last_call
+        if last is None or not (isinstance(last.func, cst.Name) and last.func.value in ("exec", "eval")):
             return None
         found = unpack(self.tree.syntax())
         if isinstance(found, Unpacked) and self.layer >= MOST_LAYERS:
@@ -189,10 +198,11 @@ class Script:
     @cached_property
     def shell(self) -> cst.Call | None:
         """The call that executes the unpacked text, where that can be read."""
-        return self._last_call if isinstance(self.unpacked, Unpacked) else None
+        return self.last_call if isinstance(self.unpacked, Unpacked) else None
 
     @property
-    def _last_call(self) -> cst.Call | None:
+    def last_call(self) -> cst.Call | None:
+        """The call that is the last statement, where a shell executes what it carries."""
         body = self.tree.module.body
         last = body[-1] if body else None
         statement = last.body[-1] if isinstance(last, cst.SimpleStatementLine) else None

@@ -90,6 +90,8 @@ class DeadCode(Rule):
 
     def check(self, script: Script) -> Iterator[Found]:
         for dead in find_dead(script):
+            if script.tree.is_outside(dead.node):
+                continue  # a shell's, which the text inside need not use
             at_module = script.tree.parent(script.tree.parent(dead.node) or dead.node) is script.tree.module
             if dead.kind != "flat" and (dead.kind != "constant" or at_module):
                 yield Found(_shown(dead), _said(dead), "Delete it, if nothing else is meant.", "info")

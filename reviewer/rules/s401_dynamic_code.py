@@ -150,7 +150,7 @@ class DynamicCode(Rule):
         runner = next((p for p in paths if p in _RUNNERS), None)
         if runner is not None and _is_unpacked(script, call):
             return  # another rule says that it is packed, and what is in it is judged like any script
-        if runner is not None and runs_decoded(script, call):
+        if runner is not None and (runs_decoded(script, call) or _is_refused(script, call)):
             why = f": {script.unpacked}" if isinstance(script.unpacked, Unreadable) else ""
             what = f"`{_short(runner)}` runs code that the file carries packed, so nobody can read what it is{why}"
             yield _found(call, what, "Send the script unpacked; its size in bytes is no criterion here.")
@@ -195,6 +195,11 @@ def _is_unpacked(script: Script, call: cst.Call) -> bool:
     """Tell whether this is the `exec` of a readable shell, or the `compile` in it."""
     shell = script.shell
     return shell is not None and (call is shell or shell in script.tree.ancestors(call))
+
+
+def _is_refused(script: Script, call: cst.Call) -> bool:
+    """Tell whether this executes what could not be unpacked."""
+    return call is script.last_call and isinstance(script.unpacked, Unreadable)
 
 
 def is_packed(script: Script) -> bool:

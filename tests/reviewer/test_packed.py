@@ -3,6 +3,7 @@
 import ast
 import base64
 import bz2
+import codecs
 import gzip
 import lzma
 import tracemalloc
@@ -12,7 +13,8 @@ from types import ModuleType
 import pytest
 
 from reviewer import Policy, Report, review
-from reviewer.unwrap import Unpacked, unpack
+from reviewer.shellvalues import Unpacked
+from reviewer.unwrap import unpack
 from tests.reviewer.scripts import BASELINE, KNOBS
 
 RAW = [{"id": lzma.FILTER_LZMA2}]
@@ -77,6 +79,59 @@ WAYS = {
         f"exec(lzma.LZMADecompressor(format=lzma.FORMAT_ALONE).decompress(base64.b85decode("
         f"'{b85(lzma.compress(t.encode(), format=lzma.FORMAT_ALONE))}')))\n"
     ),
+    "urlsafe, with the gzip file opened": lambda t: (
+        "import base64, gzip, io\n"
+        f"exec(gzip.open(io.BytesIO(base64.urlsafe_b64decode({base64.urlsafe_b64encode(gzip.compress(t.encode()))})))"
+        ".read().decode('UTF-8'))\n"
+    ),
+    "xz, opened": lambda t: (
+        f"import lzma, io\nP = {lzma.compress(t.encode()).hex()!r}\n"
+        "exec(lzma.open(io.BytesIO(bytes.fromhex(P))).read())\n"
+    ),
+    "bz2, opened, a file in base32": lambda t: (
+        "from bz2 import BZ2File as F\nfrom io import BytesIO as B\nimport base64\n"
+        f"exec(F(B(base64.b32decode({base64.b32encode(bz2.compress(t.encode()))}))).read())\n"
+    ),
+    "an object, flushed": lambda t: (
+        f"import zlib, base64\nd = zlib.decompressobj()\nP = base64.b64decode({b64(zlib.compress(t.encode()))!r})\n"
+        "exec(d.decompress(P) + d.flush())\n"
+    ),
+    "codecs alone": lambda t: (
+        f"import codecs\nP = {b64(zlib.compress(t.encode()))!r}.encode()\n"
+        "exec(codecs.decode(codecs.decode(P, 'base64_codec'), 'zip').decode())\n"
+    ),
+    "turned letters": lambda t: f"import codecs\nexec(codecs.decode({codecs.encode(t, 'rot13')!r}, 'rot-13'))\n",
+    "wide letters": lambda t: f"exec(bytes.fromhex({t.encode('utf-16').hex()!r}).decode('utf-16'))\n",
+    "an f-string": lambda t: (
+        f"import base64\nA = {b64(t.encode())[:99]!r}\nB = {b64(t.encode())[99:]!r}\n"
+        "exec(base64.b64decode(f'{A}{B}'))\n"
+    ),
+    "backwards": lambda t: f"exec({t[::-1]!r}[::-1])\n",
+    "other letters for letters": lambda t: (
+        f"P = {t.translate(str.maketrans('abcxyz', 'xyzabc'))!r}\n"
+        "T = str.maketrans('abcxyz', 'xyzabc')\nexec(P.translate(T))\n"
+    ),
+    "other bytes for bytes": lambda t: (
+        "T = bytes.maketrans(b'ab', b'ba')\n"
+        f"exec({t.encode().translate(bytes.maketrans(b'ab', b'ba'))!r}.translate(T))\n"
+    ),
+    "numbers": lambda t: f"exec(''.join(chr(n) for n in {list(map(ord, t))}))\n",
+    "numbers, mapped backwards": lambda t: f"exec(''.join(map(chr, reversed({list(map(ord, t[::-1]))}))))\n",
+    "a key": lambda t: (
+        f"K = b'key'\nP = {bytes(b ^ b'key'[i % 3] for i, b in enumerate(t.encode()))!r}\n"
+        "exec(bytes([b ^ K[i % len(K)] for i, b in enumerate(P)]))\n"
+    ),
+    "one long number": lambda t: f"exec((0x{t.encode().hex()}).to_bytes({len(t.encode())}, 'big'))\n",
+    "every second letter": lambda t: (
+        f"P = {''.join(c + 'x' for c in t)!r}\nexec(''.join([P[n] for n in range(0, len(P), 2)]))\n"
+    ),
+    "a lambda that imports": lambda t: (
+        "_ = lambda __: __import__('zlib').decompress(__import__('base64').b64decode(__[::-1]))\n"
+        f"exec((_)({base64.b64encode(zlib.compress(t.encode()))[::-1]!r}))\n"
+    ),
+    "eval of what is compiled": lambda t: (
+        f"import base64\neval(compile(base64.b64decode({b64(t.encode())!r}), '<string>', 'exec'))\n"
+    ),
 }
 
 
@@ -92,6 +147,7 @@ def test_an_honest_text_goes_to_a_person_and_nothing_more(way: str) -> None:
 def test_what_is_unpacked_is_what_the_interpreter_would_execute(way: str) -> None:
     shell, executed = WAYS[way](KNOBS), []
     watched = {"exec": lambda code, *_: executed.append(code), "compile": lambda source, *_: source}
+    watched["eval"] = watched["exec"]
     exec(compile(shell, "shell", "exec"), watched)  # noqa: S102 - a shell of our own; its exec only notes the text
     unpacked = unpack(ast.parse(shell))
     assert isinstance(unpacked, Unpacked)
@@ -160,6 +216,27 @@ UNREADABLE = {
         "ends too early",
     ),
     "no payload at all": ("import base64, zlib\nexec(zlib.decompress(base64.b64decode('abc')))\n", "cannot be decoded"),
+    "a file that is read twice": (
+        "import io\ns = io.BytesIO(b'y = 2 # x = 1')\na = s.read()\nexec(s.read() + a)\n",
+        "read twice",
+    ),
+    "a decompressor that is used twice": (
+        f"import zlib\nd = zlib.decompressobj()\nP = {zlib.compress(b'x = 1')!r}\na = d.decompress(P)\n"
+        "exec(d.decompress(P))\n",
+        "used twice",
+    ),
+    "a list of endless work": (
+        "exec(''.join([chr(n % 7 + m % 9) for n in range(9000) for m in range(9000)]))\n",
+        "only during the run",
+    ),
+    "a comprehension of endless work": (
+        "P = b'x'\nexec(bytes([len([b for b in range(4000)]) % 256 for a in range(4000)]))\n",
+        "too long",
+    ),
+    "a sibling": ("exec(open('other.py').read())\n", "only during the run"),
+    "a sibling, packed": ("import zlib\nexec(zlib.decompress(open('other.bin', 'rb').read()))\n", ""),
+    "marshalled code": (f"import marshal, zlib\nexec(marshal.loads(zlib.decompress({zlib.compress(b'x')!r})))\n", ""),
+    "a codec that is none": ("import codecs\nexec(codecs.decode(b'x = 1', 'nonsense'))\n", "nothing here decodes"),
     "filters that are none": (typical("x = 1\n").replace('{"id":L.FILTER_LZMA2}', "3"), "cannot be decoded"),
 }
 
@@ -168,7 +245,7 @@ UNREADABLE = {
 def test_what_cannot_be_unpacked_is_refused_in_one_sentence(what: str) -> None:
     text, words = UNREADABLE[what]
     report = review(text, isolated=False)
-    (finding,) = (f for f in report.findings if f.rule == "S401")
+    finding = next(f for f in report.findings if f.rule == "S401" and "exec" in f.snippet)
     assert (finding.severity, finding.view) == ("reject", "source")
     assert words in finding.message
     assert "O601" not in {f.rule for f in report.findings}
@@ -211,6 +288,17 @@ OTHERWISE = (
     "a = [GOOD]\nb = a\na += ['y = 2']\nexec(b[-1])\n",
     "a = bytearray(GOOD)\nb = a\na += b'y = 2'\nexec(b.decode())\n",
     "compile = lambda a, b, c: 'y = 2'\nexec(GOOD)\n",
+    "eval(GOOD)\n",
+    "eval(compile(GOOD, 'a', 'eval'))\n",
+    "eval = print\neval(compile(GOOD, 'a', 'exec'))\n",
+    "m = map(chr, GOOD)\nn = ''.join(m)\nexec(GOOD[:0] + ''.join(m).encode())\n",
+    "m = (chr(b) for b in GOOD)\nn = ''.join(m)\nexec(GOOD[:0] + ''.join(m).encode())\n",
+    "f = lambda m: ''.join(m) + ''.join(m)\nexec(f(map(chr, GOOD)))\n",
+    "map = lambda a, b: 'y = 2'\nexec(''.join(map(chr, GOOD)))\n",
+    "__import__ = print\nexec(GOOD)\n",
+    "exec(bytes([b for b in GOOD if exec('y = 2')]))\n",
+    "exec(bytes([(x := b) for b in GOOD]))\n",
+    "P = GOOD\nexec(f'{P!r}')\n",
     "x = 'a'\ndef g():\n    return x\ndef f(x):\n    return g()\nexec(GOOD[:0] + bytes(f(GOOD)))\n",
 )
 

@@ -36,6 +36,7 @@ class Run(Expressions):
     def __init__(self, script: Script, terms: Terms, watched: Watched, evaluating: Callable[[int], bool]) -> None:
         super().__init__(script, terms, watched, evaluating)
         self.returned: list[int] = []
+        self.ran: set[int] = set()  # the ids of the statements that this run has come to
         self._steps = 0
 
     def function(self, node: cst.FunctionDef) -> None:
@@ -56,6 +57,7 @@ class Run(Expressions):
 
     def _statement(self, node: cst.CSTNode) -> bool:
         self._steps += 1
+        self.ran.add(id(node))
         if self._steps > _MOST_STEPS:
             raise TooMuch
         match node:

@@ -9,7 +9,7 @@ by answering them one at a time.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import libcst as cst
@@ -31,12 +31,14 @@ Kind = Literal["fork", "transform", "doubt", "opaque", "harmless"]
 class Fork:
     """A place where training and evaluation part. `where` is the question, or the operation of one path only.
 
-    `doubt` is a fork that may be none: logits spelled in two ways over one trunk, or a cache that is made anew.
+    `doubt` is a fork that may be none: logits spelled in two ways over one trunk, or a cache that is made anew. `seen`
+    are the two runs, for a repair.
     """
 
     kind: Kind
     where: cst.CSTNode
     function: str
+    seen: Comparison = field(compare=False)
 
 
 def find_forks(script: Script) -> list[Fork]:
@@ -47,7 +49,7 @@ def find_forks(script: Script) -> list[Fork]:
         script, {*WORDS, *marks.attributes, *_last_parts(marks.names), *switches(script)}
     ):
         sees = marks if id(function) in within else replace(marks, oracles=False)
-        found.extend(_Comparison(script, function, sees).forks())
+        found.extend(Comparison(script, function, sees).forks())
     return found
 
 
@@ -102,7 +104,9 @@ def _is_flag(name: str) -> bool:
     return bool(EVAL_FLAG.match(name) or TRAIN_FLAG.match(name) or TARGET.match(name))
 
 
-class _Comparison:
+class Comparison:
+    """Both runs of one function, and which of its questions make them differ."""
+
     def __init__(self, script: Script, function: cst.FunctionDef, marks: Watched) -> None:
         self.script, self.node, self.marks = script, function, marks
         self.terms = Terms(script.budget)
@@ -111,6 +115,7 @@ class _Comparison:
         for said in (*self.train.judged, *self.train.returned):
             self.terms.trained |= self.terms.below(said)
         self.questions = {**self.train.questions, **self.eval.questions}
+        self.guilty: list[cst.CSTNode] = []
 
     def _run(self, evaluating: Callable[[int], bool]) -> Run:
         run = Run(self.script, self.terms, self.marks, evaluating)
@@ -124,19 +129,20 @@ class _Comparison:
         train, scored = self._logits(self.train, True), self._logits(self.eval, False)
         kinds = [self._kind(e, train) for e in scored if e not in train]
         guilty = set(self._guilty()) if kinds else set()
-        places = {id(self._place(n)): self._place(n) for q, n in self.questions.items() if q in guilty}
+        self.guilty = [node for question, node in self.questions.items() if question in guilty]
+        places = {id(self.place(n)): self.place(n) for q, n in self.questions.items() if q in guilty}
         if kinds and not places:
-            places = {id(self._place(n)): self._place(n) for n in self.questions.values()}
+            places = {id(self.place(n)): self.place(n) for n in self.questions.values()}
         in_doubt = bool(guilty) and all(_asks_for_staleness(self.questions[q]) for q in guilty)
         for kind, where in kinds:
             kind = "doubt" if in_doubt else kind
             if kind == "transform" and where is not None:
-                yield Fork(kind, where, name)
+                yield Fork(kind, where, name, self)
             else:
-                yield from (Fork(kind, place, name) for place in places.values())
+                yield from (Fork(kind, place, name, self) for place in places.values())
         for node in self.questions.values():
-            if id(self._place(node)) not in places and not isinstance(node, cst.Param):
-                yield Fork("harmless", self._place(node), name)
+            if id(self.place(node)) not in places and not isinstance(node, cst.Param):
+                yield Fork("harmless", self.place(node), name, self)
 
     def _logits(self, run: Run, training: bool) -> list[int]:
         """Return what a run says about the next token: what its losses judge, and what it returns beside losses."""
@@ -183,7 +189,7 @@ class _Comparison:
             if new or set(self._logits(two, True)) - scored:
                 yield question
 
-    def _place(self, question: cst.CSTNode) -> cst.CSTNode:
+    def place(self, question: cst.CSTNode) -> cst.CSTNode:
         """Return what to show of a question: the whole test that it is part of."""
         below = question
         for above in self.script.tree.ancestors(question):

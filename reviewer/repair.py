@@ -26,6 +26,7 @@ from reviewer.policy import Policy
 from reviewer.rules import load
 from reviewer.rules.base import Edit, Found
 from reviewer.rules.dead import Dead, find_dead
+from reviewer.rules.unused import can_go
 from reviewer.script import Script
 
 _ROUNDS = 24
@@ -58,6 +59,7 @@ class _State:
     edits: list[Edited] = field(default_factory=list)
     refused: set[tuple[str, str]] = field(default_factory=set)  # what the compiler did not read
     dead: set[tuple[str, str, int]] | None = None  # in the first text
+    script: Script | None = None  # of this text, if it has been read
 
 
 def repair(text: str, policy: Policy, launch: LaunchFacts | None) -> Fixed:
@@ -66,22 +68,28 @@ def repair(text: str, policy: Policy, launch: LaunchFacts | None) -> Fixed:
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(20_000, limit))
     try:
+        if gate.uncompiled(text) is not None:
+            return _judged(state, policy, launch)
         for stage in _STAGES:
             for _ in range(_ROUNDS):
                 if not _round(state, stage, policy, launch):
                     break
     finally:
         sys.setrecursionlimit(limit)
+    return _judged(state, policy, launch)
+
+
+def _judged(state: _State, policy: Policy, launch: LaunchFacts | None) -> Fixed:
     report = audit(state.text, hashlib.sha256(state.text.encode()).hexdigest(), policy, launch)
-    state.edits.sort(key=lambda e: e.line)
-    return Fixed(state.text, tuple(state.edits), report.findings)
+    return Fixed(state.text, tuple(sorted(state.edits, key=lambda e: e.line)), report.findings)
 
 
 def _round(state: _State, codes: Sequence[str], policy: Policy, launch: LaunchFacts | None) -> bool:
     """Make the edits of one round; tell whether there were any."""
-    script = _read(state.text, policy, launch)
+    script = state.script or _read(state.text, policy, launch)
     if script is None:
         return False
+    state.script = script
     groups = _fitting(_groups(script, state, codes))
     made = sorted({c for g in groups for c in g.made}, key=lambda c: c.start)
     new = apply(state.text, made)
@@ -97,14 +105,12 @@ def _round(state: _State, codes: Sequence[str], policy: Policy, launch: LaunchFa
             before = state.text[change.start : change.end]
             state.edits.append(Edited(group.rule, line, before, change.text, group.sentence))
     state.origin = _traced(state.text, state.origin, made)
-    state.text = new
+    state.text, state.script = new, None
     return True
 
 
 def _read(text: str, policy: Policy, launch: LaunchFacts | None) -> Script | None:
     """Parse a text; None where it cannot be read, or is nothing but a shell around another one."""
-    if gate.uncompiled(text) is not None:
-        return None
     try:
         script = Script(text, policy, launch)
         script.layout  # noqa: B018 - raises where libcst does not give the text back
@@ -147,7 +153,9 @@ def _opened(script: Script, state: _State) -> list[Dead]:
     found = [(_key(script, state, dead), dead) for dead in find_dead(script)]
     if state.dead is None:
         state.dead = {key for key, _ in found}
-    return [dead for key, dead in found if key not in state.dead]
+    return [
+        dead for key, dead in found if key not in state.dead and (dead.kind != "import" or can_go(script, dead.node))
+    ]
 
 
 def _key(script: Script, state: _State, dead: Dead) -> tuple[str, str, int]:

@@ -37,6 +37,14 @@ def _script(
         typer.Argument(help="The training script; with --check as many as you like.", metavar="SCRIPT"),
     ],
     check: Annotated[bool, typer.Option("--check", help="Audit here; nothing is sent.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Repair it here, into a file beside it; nothing is sent.")] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="Only show what --fix would change.")] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Let --fix prove it: three steps of both texts, in the sandbox.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where --fix writes.", show_default=False)
+    ] = None,
     competition: Competition = None,
     phase: Phase = None,
     launch: Annotated[str | None, typer.Option(help="Launch command.", show_default=False)] = None,
@@ -58,6 +66,11 @@ def _script(
     if name := next((script for script in scripts if script in _APPS), None):
         raise Usage(f"`{name}` is a subcommand and comes first; a script of that name is written ./{name}.")
     flags = {"url": url, "competition": competition, "phase": phase, "launch": launch, "note": note}
+    if fix or diff or verify:
+        from leaderboard.cli.fix import fix_scripts
+
+        options = {"write": fix, "output": output, "verify": verify, "policy": policy, "as_json": as_json}
+        return fix_scripts(scripts, flags, alone=not (check or unpacked or format), **options)
     if check:
         from leaderboard.cli.check import check as check_scripts
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.rules.base import Found, Rule
+from reviewer.rules.base import Edit, Found, Rule
 from reviewer.rules.checked import is_checked
 from reviewer.rules.pickles import UNPICKLERS, is_carried
 from reviewer.script import Script
@@ -16,6 +16,8 @@ _LOADS = frozenset({"torch.load", "torch.serialization.load"})
 _ALLOWING = frozenset({"torch.serialization.add_safe_globals", "torch.serialization.safe_globals"})
 _ARRAYS = frozenset({"numpy.load", "numpy.lib.format.read_array", "numpy.lib.npyio.load", "numpy.lib.npyio.NpzFile"})
 _STRICT = "load_state_dict"
+
+Fix = Callable[[], Sequence[Edit]]
 
 
 class UnsafeLoad(Rule):
@@ -75,6 +77,20 @@ class UnsafeLoad(Rule):
         "getattr(m, 'load_' + 'state_dict')(s, strict=LATER)  # !\n",
     )
 
+    FIXED: ClassVar = (
+        (
+            "import torch\nw = torch.load('out/a')  # all\nv = torch.load(\n    'out/b',\n    map_location='cpu',\n)\n",
+            "import torch\nw = torch.load('out/a', weights_only=True)  # all\n"
+            "v = torch.load(\n    'out/b',\n    map_location='cpu', weights_only=True,\n)\n",
+        ),
+        (
+            "import torch\nfrom torch import load as get\ntorch.save({'m': m.state_dict(), 'step': 3}, 'out/a')\n"
+            "w = get('out/a', weights_only=False)\n",
+            "import torch\nfrom torch import load as get\ntorch.save({'m': m.state_dict(), 'step': 3}, 'out/a')\n"
+            "w = get('out/a', weights_only=True)\n",
+        ),
+    )
+
     def check(self, script: Script) -> Iterator[Found]:
         seen: set[int] = set()
         for found in self._everything(script):
@@ -86,7 +102,8 @@ class UnsafeLoad(Rule):
         for path, call in script.calling(_LOADS):
             if not _is_true(script, _given(script, call, "weights_only")):
                 what = f"`{path}` may run what the file says, since `weights_only` is not known to be True"
-                yield _found(call, what, "Add `weights_only=True`.")
+                fix = (lambda call=call: _guarded(script, call)) if _can_be_guarded(script, call) else None
+                yield _found(call, what, "Add `weights_only=True`.", fix)
         for _, call in script.calling(UNPICKLERS):
             if not is_carried(script, call):
                 yield _found(call, "A pickle can run any code when it is read", "Save tensors, or use JSON.")
@@ -105,8 +122,55 @@ class UnsafeLoad(Rule):
             yield from _lenient(script)
 
 
-def _found(node: cst.CSTNode, what: str, remedy: str) -> Found:
-    return Found(node, f"{what}.", remedy, "review")
+def _found(node: cst.CSTNode, what: str, remedy: str, fix: Fix | None = None) -> Found:
+    return Found(node, f"{what}.", remedy, "review", fix)
+
+
+def _can_be_guarded(script: Script, call: cst.Call) -> bool:
+    """Tell whether a load reads the same with `weights_only`: it does, or it raises, unless it is told how to read."""
+    names = {a.keyword.value: a.value for a in call.args if a.keyword is not None}
+    told = names.get("weights_only")
+    if not call.args or any(a.star for a in call.args) or "pickle_module" in names:
+        return False
+    if told is None:
+        return _given(script, call, "weights_only") is None
+    return script.values.constant(told) is False and _saves_plainly(script)
+
+
+def _saves_plainly(script: Script) -> bool:
+    """Tell whether everything that the script saves is weights, or tables of weights, numbers and texts."""
+    saved = [call.args[0].value for _, call in script.calling(("torch.save",)) if call.args]
+    return bool(saved) and all(_is_plain(script, value) for value in saved)
+
+
+def _is_plain(script: Script, value: cst.BaseExpression, hops: int = 0) -> bool:
+    match value:
+        case cst.Call(func=cst.Attribute(attr=cst.Name(value="state_dict"))):
+            return True
+        case cst.Dict(elements=elements):
+            return all(isinstance(e, cst.DictElement) and _is_plain(script, e.value, hops) for e in elements)
+        case cst.Name(value=name) if hops < 4:
+            bindings = script.scopes.of(value).find(name)
+            return (
+                len(bindings) == 1
+                and bindings[0].kind == "expr"
+                and bindings[0].node is not None
+                and _is_plain(
+                    script,
+                    bindings[0].node,
+                    hops + 1,  # type: ignore[arg-type]
+                )
+            )
+    return isinstance(value, cst.Integer | cst.Float | cst.SimpleString)
+
+
+def _guarded(script: Script, call: cst.Call) -> list[Edit]:
+    why = "The load takes tensors alone and runs nothing."
+    for arg in call.args:
+        if arg.keyword is not None and arg.keyword.value == "weights_only":
+            return [Edit(arg.value, "True", why)]
+    last = call.args[-1].value
+    return [Edit(last, f"{script.layout.source(last)}, weights_only=True", why)]
 
 
 def _given(script: Script, call: cst.Call, keyword: str) -> cst.BaseExpression | None:

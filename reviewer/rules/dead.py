@@ -16,7 +16,7 @@ from reviewer.fold import UNKNOWN
 from reviewer.nodes import children
 from reviewer.rules.base import Edit
 from reviewer.rules.closing import closed, closed_arm
-from reviewer.rules.unused import unused
+from reviewer.rules.unused import looks_up_names, unused
 from reviewer.script import Script
 
 Kind = Literal["branch", "flat", "rest", "import", "constant", "function"]
@@ -104,15 +104,10 @@ def _compared(script: Script, left: cst.BaseExpression, target: cst.ComparisonTa
 
 
 def _constant(script: Script, node: cst.BaseExpression) -> Any:
-    if isinstance(node, cst.Name) and node.value not in ("True", "False", "None") and _is_reached_otherwise(script):
+    if isinstance(node, cst.Name) and node.value not in ("True", "False", "None") and looks_up_names(script):
         return UNKNOWN
     value = script.values.constant(node)
     return value if isinstance(value, _PLAIN) else UNKNOWN
-
-
-def _is_reached_otherwise(script: Script) -> bool:
-    """Tell whether names may be bound where nobody sees it."""
-    return not script.mentions.keys().isdisjoint(("globals", "exec", "eval", "locals", "__dict__"))
 
 
 def _rests(script: Script) -> Iterator[Dead]:

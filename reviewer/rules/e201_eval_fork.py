@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
+from reviewer.rules.arms import unified
 from reviewer.rules.base import Found, Rule
 from reviewer.script import Script
 
@@ -375,11 +376,86 @@ def load_for_eval(path, device):
         ),
     )
 
+    FIXED: ClassVar = (
+        (
+            _HEAD
+            + """
+class GPT(nn.Module):
+    def forward(self, idx, targets=None):
+        x = self.wte(idx)
+        if targets is None:
+            x = self.second(x)
+        logits = self.head(x)
+        return logits if targets is None else F.cross_entropy(logits, targets)
+""",
+            _HEAD
+            + """
+class GPT(nn.Module):
+    def forward(self, idx, targets=None):
+        x = self.wte(idx)
+        logits = self.head(x)
+        return logits if targets is None else F.cross_entropy(logits, targets)
+""",
+        ),
+        (
+            _HEAD
+            + """
+class GPT(nn.Module):
+    def forward(self, idx):
+        x = self.wte(idx)
+        if self.training:
+            return self.head(x)
+        return self.other_head(self.extra(x))
+""",
+            _HEAD
+            + """
+class GPT(nn.Module):
+    def forward(self, idx):
+        x = self.wte(idx)
+        return self.head(x)
+""",
+        ),
+        (
+            _HEAD
+            + """
+class Block(nn.Module):
+    def forward(self, x):
+        return self.attn(x) if torch.is_grad_enabled() else self.memory(x)
+""",
+            _HEAD.replace("import torch, ", "import ")
+            + """
+class Block(nn.Module):
+    def forward(self, x):
+        return self.attn(x)
+""",
+        ),
+        (
+            _HEAD
+            + """
+SCORING = __name__ != '__main__'
+class GPT(nn.Module):
+    def forward(self, idx):
+        x = self.wte(idx)
+        if SCORING:
+            x = self.second(x)
+        return self.head(x)
+""",
+            _HEAD
+            + """
+class GPT(nn.Module):
+    def forward(self, idx):
+        x = self.wte(idx)
+        return self.head(x)
+""",
+        ),
+    )
+
     def check(self, script: Script) -> Iterator[Found]:
         for fork in script.forks:
             if fork.kind == "fork":
                 what = f"`{fork.function}` gives other logits in evaluation than in training; this is where they part."
-                yield Found(fork.where, what, "Compute the logits the same way on both paths.")
+                remedy = "Compute the logits the same way on both paths."
+                yield Found(fork.where, what, remedy, fix=unified(script, fork))
             elif fork.kind == "doubt":
                 what = (
                     f"`{fork.function}` makes its logits in two ways, and the audit cannot tell that they are the same."

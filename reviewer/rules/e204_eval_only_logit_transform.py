@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
+from reviewer.rules.arms import unified
 from reviewer.rules.base import Found, Rule
 from reviewer.script import Script
 
@@ -139,8 +140,89 @@ class GPT(nn.Module):
 """,
     )
 
+    FIXED: ClassVar = (
+        (
+            _HEAD
+            + """
+SCALE = 1.05
+class GPT(nn.Module):
+    def forward(self, idx, targets=None):
+        logits = self.head(self.wte(idx))
+        if targets is None:
+            return logits * SCALE  # sharper
+        return F.cross_entropy(logits.view(-1, 8), targets.view(-1))
+""",
+            _HEAD
+            + """
+class GPT(nn.Module):
+    def forward(self, idx, targets=None):
+        logits = self.head(self.wte(idx))
+        if targets is None:
+            return logits  # sharper
+        return F.cross_entropy(logits.view(-1, 8), targets.view(-1))
+""",
+        ),
+        (
+            _HEAD
+            + """
+class GPT(nn.Module):
+    def forward(self, idx, targets=None):
+        logits = self.head(self.wte(idx))
+        if not self.training:
+            logits = logits / self.temperature
+        loss = None if targets is None else F.cross_entropy(logits, targets)
+        return logits, loss
+""",
+            _HEAD
+            + """
+class GPT(nn.Module):
+    def forward(self, idx, targets=None):
+        logits = self.head(self.wte(idx))
+        loss = None if targets is None else F.cross_entropy(logits, targets)
+        return logits, loss
+""",
+        ),
+        (
+            _HEAD
+            + """
+class GPT(nn.Module):
+    def forward(self, idx, targets=None):
+        logits = self.head(self.wte(idx))
+        if targets is not None:
+            return F.cross_entropy(15 * torch.tanh(logits / 15), targets)
+        return logits
+""",
+            _HEAD
+            + """
+class GPT(nn.Module):
+    def forward(self, idx, targets=None):
+        logits = self.head(self.wte(idx))
+        if targets is not None:
+            return F.cross_entropy(15 * torch.tanh(logits / 15), targets)
+        return 15 * torch.tanh(logits / 15)
+""",
+        ),
+        (
+            _HEAD
+            + """
+class GPT(nn.Module):
+    def forward(self, idx):
+        logits = self.head(self.wte(idx))
+        return logits + (0.0 if self.training else self.bias)
+""",
+            _HEAD
+            + """
+class GPT(nn.Module):
+    def forward(self, idx):
+        logits = self.head(self.wte(idx))
+        return logits + 0.0
+""",
+        ),
+    )
+
     def check(self, script: Script) -> Iterator[Found]:
         for fork in script.forks:
             if fork.kind == "transform":
                 what = f"`{fork.function}` changes its logits on one path only: what is scored was not trained."
-                yield Found(fork.where, what, "Apply it on both paths, before the loss, or remove it.")
+                remedy = "Apply it on both paths, before the loss, or remove it."
+                yield Found(fork.where, what, remedy, fix=unified(script, fork))

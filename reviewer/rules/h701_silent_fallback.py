@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar
 
 import libcst as cst
 
 from reviewer.nodes import children
-from reviewer.rules.base import Found, Rule
+from reviewer.rules.base import Edit, Found, Rule
+from reviewer.rules.closing import unfolded
 from reviewer.rules.endings import Tested, ends, statements
 from reviewer.scope import dotted
 from reviewer.script import Script
@@ -24,10 +25,13 @@ _HARMLESS = frozenset([
     "tqdm", "trackio", "typing_extensions", "ujson", "wandb", "yaml",
 ])  # fmt: skip
 _KERNEL = re.compile(r"flash|fused|triton|kernel|xformers|transformer_engine|fp8|float8|(^|[._])(nki|ops)([._]|$)")
+Fix = Callable[[], Sequence[Edit]]
+
 _COMPILERS = frozenset(
     {"torch.compile", "torch.jit.script", "torch.jit.trace", "torch.cuda.graph", "torch.cuda.CUDAGraph"}
 )
 _FINDERS = ("importlib.util.find_spec", "importlib.find_loader", "pkgutil.find_loader")
+_WHY = "Where it cannot be had, the run stops and says so."
 _REMEDY = "Let it raise: a run had better stop than train another program than the one that was meant."
 
 
@@ -85,6 +89,23 @@ class SilentFallback(Rule):
         "class Exit(Exception):\n    pass\ntry:\n    import triton\nexcept ImportError:  # !\n    Exit()\n",
     )
 
+    FIXED: ClassVar = (
+        (
+            "try:\n    import flash_attn  # fast\nexcept ImportError:\n    flash_attn = None\nprint(flash_attn)\n",
+            "import flash_attn  # fast\nprint(flash_attn)\n",
+        ),
+        (
+            "def f(q):\n    try:\n        y = fused_attention(q)\n    except RuntimeError:\n        print('slow')\n"
+            "        y = attention(q)\n    else:\n        print('fast')\n    return y\nf(1)\n",
+            "def f(q):\n    try:\n        y = fused_attention(q)\n    except RuntimeError:\n        raise\n"
+            "    else:\n        print('fast')\n    return y\nf(1)\n",
+        ),
+        (
+            "import contextlib\nimport torch\nwith contextlib.suppress(Exception):\n    m = torch.compile(m)\n",
+            "import torch\nm = torch.compile(m)\n",
+        ),
+    )
+
     def check(self, script: Script) -> Iterator[Found]:
         tested = Tested(script)
         for attempt in script.tree.both(cst.Try, cst.TryStar):
@@ -92,13 +113,14 @@ class SilentFallback(Rule):
             if silent and (what := _risked(script, attempt.body)):
                 for handler in silent:
                     if not tested(_set_by(handler)):
-                        yield _found(handler, what)
+                        yield _found(handler, what, lambda a=attempt, h=handler: _raising(script, a, h))
         for block in script.tree.of(cst.With):
             suppressing = any(
                 isinstance(i.item, cst.Call) and "contextlib.suppress" in script.path_of(i.item) for i in block.items
             )
             if suppressing and (what := _risked(script, block.body)):
-                yield _found(block, what)
+                lone = len(block.items) == 1
+                yield _found(block, what, (lambda b=block: _unguarded(script, b)) if lone else None)
         for _, call in script.calling(_FINDERS):
             name = script.values.constant(call.args[0].value) if call.args else None
             if isinstance(name, str) and _is_foreign(name) and not _asked_to_raise(script, call, tested):
@@ -110,8 +132,20 @@ class SilentFallback(Rule):
                 yield Found(assign, "Where the compiler fails, the run goes on without it in silence.", _REMEDY)
 
 
-def _found(node: cst.CSTNode, what: str) -> Found:
-    return Found(node, f"Where {what} is not to be had, the run goes on without it in silence.", _REMEDY)
+def _found(node: cst.CSTNode, what: str, fix: Fix | None = None) -> Found:
+    return Found(node, f"Where {what} is not to be had, the run goes on without it in silence.", _REMEDY, fix=fix)
+
+
+def _raising(script: Script, attempt: cst.Try | cst.TryStar, handler: cst.CSTNode) -> list[Edit]:
+    """Return what lets an attempt fail aloud: what it tries stays, and what it would do instead goes."""
+    if len(attempt.handlers) == 1 and attempt.orelse is None and attempt.finalbody is None:
+        return _unguarded(script, attempt)
+    lines = handler.body.body  # type: ignore[attr-defined]
+    return [Edit(lines[0], "raise", _WHY), *(Edit(line, "") for line in lines[1:])]
+
+
+def _unguarded(script: Script, block: cst.Try | cst.TryStar | cst.With) -> list[Edit]:
+    return [Edit(block, unfolded(script, block, block.body), _WHY)]
 
 
 def _risked(script: Script, body: cst.CSTNode) -> str:

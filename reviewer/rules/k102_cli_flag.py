@@ -12,6 +12,7 @@ from reviewer.rules.base import Found, Rule, Setting
 from reviewer.rules.flag import Flag, default_of
 from reviewer.rules.flags import find_flags
 from reviewer.rules.launched import give
+from reviewer.rules.unflagging import Unflagging
 from reviewer.script import Script
 
 
@@ -82,16 +83,39 @@ class CliFlag(Rule):
         "import sys\ndef log(words):\n    kept.append(words)\nlog(sys.argv)  # !\n",
     )
 
+    FIXED: ClassVar = (
+        (
+            "import argparse\np = argparse.ArgumentParser()\np.add_argument('--lr', type=float, default=0.02)\n"
+            "p.add_argument('--fast', action='store_true')\nargs = p.parse_args()\n"
+            "rate = args.lr * 2  # rate\nif args.fast:\n    print(1)\nprint(rate)\n",
+            "rate = 0.02 * 2  # rate\nprint(rate)\n",
+        ),
+        (
+            "# launch: python 1 --lr 0.5\nimport argparse\n\n\ndef main():\n    p = argparse.ArgumentParser()\n"
+            "    p.add_argument('--lr', type=float, default=0.02)\n    args = p.parse_args()\n    print(args.lr)\n",
+            "# launch: python 1 --lr 0.5\n\n\ndef main():\n    print(0.5)\n",
+        ),
+        (
+            "import argparse\np = argparse.ArgumentParser()\np.add_argument('--lr', type=float, default=0.02)\n"
+            "train(p.parse_args())\n",
+            "import argparse\np = argparse.ArgumentParser()\np.add_argument('--lr', type=float, default=0.02)\n"
+            "train(p.parse_args([]))\n",
+        ),
+    )
+
     def check(self, script: Script) -> Iterator[Found | Setting]:
         flags = find_flags(script)
         args = script.launch.args if script.launch is not None else ()
-        values = give(flags, args).values
+        given = give(flags, args)
+        unflagging = Unflagging(script, flags, given)
         for flag in flags:
-            yield from self._flag(script, flag, values)
+            yield from self._flag(script, flag, given.values, unflagging)
         for node in find_words(script):
             yield Found(node, "The words of the launch command are read here.", "Write the value itself in the file.")
 
-    def _flag(self, script: Script, flag: Flag, values: dict[int, Constant]) -> Iterator[Found | Setting]:
+    def _flag(
+        self, script: Script, flag: Flag, values: dict[int, Constant], unflagging: Unflagging
+    ) -> Iterator[Found | Setting]:
         if flag.whole:
             what = f"`{flag.key}` makes a command line of the script, so any setting may come from outside the file."
             yield Found(flag.node, what, "Write the values in the file.")
@@ -112,4 +136,4 @@ class CliFlag(Rule):
             what = f"`{flag.key}` comes from the launch command."
         name = flag.key.lstrip("-").replace("-", "_")
         remedy = f"Write the value there, as in `{name} = {value!r}`." if is_known else "Write the value in the file."
-        yield Found(flag.node, what, remedy)
+        yield Found(flag.node, what, remedy, fix=unflagging.edits if unflagging.can else None)

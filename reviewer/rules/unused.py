@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -14,19 +15,31 @@ from reviewer.script import Script
 
 Unused = tuple[Literal["import", "constant", "function"], str, cst.CSTNode]
 
-_EVERY_NAME = ("globals", "locals", "vars", "exec", "eval", "__import__", "__dict__")
+_EVERY_NAME = ("globals", "locals", "vars", "exec", "eval")
 _ASKED_FOR = frozenset({"load_for_eval", "main", "__getattr__", "__dir__"})  # by the platform, or by Python
+_QUIET = frozenset({"prepare", "numpy", "wandb", "tqdm", "rich", "yaml", "dotenv"})  # loading these changes no training
 _PURE = ("functools.partial", "os.", "operator.")
 
 
 def unused(script: Script) -> Iterator[Unused]:
     """Yield what is bound and never mentioned; nothing where names may be looked up as texts."""
-    if not script.mentions.keys().isdisjoint(_EVERY_NAME):
+    if looks_up_names(script):
         return
     found = [*_imports(script), *_constants(script), *_functions(script)]
     if found:
         words = _words(script)
         yield from (one for one in found if one[1] not in words)
+
+
+def looks_up_names(script: Script) -> bool:
+    """Tell whether names may be bound or read where nobody sees it, as by `exec`, but not by `model.eval()`."""
+    for word in _EVERY_NAME:
+        for name in script.mentions.get(word, ()):
+            above = script.tree.parent(name)
+            of_one = word == "vars" and isinstance(above, cst.Call) and bool(above.args)
+            if not isinstance(above, cst.Attribute | cst.FunctionDef) and not of_one:
+                return True
+    return False
 
 
 def _words(script: Script) -> set[str]:
@@ -51,6 +64,19 @@ def _imports(script: Script) -> Iterator[Unused]:
             if not kept and all(_in_import(script, use) for use in script.mentions.get(name, ())):
                 every = len(node.names) == 1
                 yield "import", name, node if every else alias
+
+
+def can_go(script: Script, node: cst.CSTNode) -> bool:
+    """Tell whether an import that nobody uses does nothing else: some modules register things when they are loaded."""
+    if not isinstance(node, cst.Import | cst.ImportFrom):
+        return True  # one name of several
+    if isinstance(node, cst.ImportFrom):
+        names = [dotted(node.module)] if node.module is not None and not node.relative else [""]
+    else:
+        names = [dotted(alias.name) for alias in node.names]
+    roots = {name.partition(".")[0] for name in names}
+    others = {path for other, path in script.imports if path.partition(".")[0] in roots}
+    return all(root in _QUIET or root in sys.stdlib_module_names for root in roots) or len(others) > 1
 
 
 def _is_optional(script: Script, node: cst.CSTNode) -> bool:

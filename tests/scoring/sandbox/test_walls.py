@@ -229,3 +229,14 @@ def test_the_control_groups_in_force_are_named() -> None:
     seen = inside.run("pass")
     assert seen.settings["cgroup"] in ("v1", "v2", "none")
     assert (seen.settings["controllers"] == []) == (seen.settings["cgroup"] == "none")
+
+
+def test_everything_inside_is_in_every_control_group_and_the_guard_in_none() -> None:
+    sandbox = box.start(inside.spec("import signal; signal.pause()"))
+    try:
+        for folder in sandbox.group.folders.values():
+            members = (folder / "cgroup.procs").read_text().split()
+            assert str(sandbox.init_pid) in members, folder
+            assert str(sandbox.process.pid) not in members, folder
+    finally:
+        sandbox.close()

@@ -43,8 +43,8 @@ class LateHooks(Rule):
         `add_signal_handler` for other signals than those that end or ask a run (SIGTERM, SIGINT, SIGUSR1 and the
         like), timers by `signal.alarm` and `setitimer`; `sys.excepthook`, `threading.excepthook` and
         `sys.unraisablehook`; hooks for forks, audits and garbage collection; `sitecustomize`, `usercustomize` and
-        `.pth` files; and variables that change what the next Python does at its start (`PYTHONSTARTUP`, `LD_PRELOAD`). What
-        only closes, flushes or calls `destroy_process_group` is noted.
+        `.pth` files; and variables that change what the next Python does at its start (`PYTHONSTARTUP`, `LD_PRELOAD`).
+        What only closes, flushes or calls `destroy_process_group` is noted.
 
     Why it is refused
         A reader follows a script from top to bottom. What is left behind for the end of the process, for a timer or

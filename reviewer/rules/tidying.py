@@ -11,8 +11,8 @@ from reviewer.values import Own
 _WORDS = (
     "close shutdown join release free stop terminate cancel flush finish destroy_process_group cleanup clear "
     "empty_cache synchronize barrier print print0 log log0 info debug warning error is_initialized is_available "
-    "is_alive isinstance hasattr getattr callable unlink remove rmtree rmdir exists detach disable collect set reset pop "
-    "unregister suppress super __del__ __exit__ end_run teardown closed kill "
+    "is_alive isinstance hasattr getattr callable unlink remove rmtree rmdir exists detach disable collect set reset "
+    "pop unregister suppress super __del__ __exit__ end_run teardown closed kill "
     "wait fsync fileno"
 )
 _TIDYING = frozenset(_WORDS.split())

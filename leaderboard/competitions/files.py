@@ -140,15 +140,29 @@ def _did_you_mean(word: str, known: Sequence[str]) -> str:
 
 def _policy(source: Source, file: CompetitionFile) -> dict[str, Any]:
     from reviewer import Policy, PolicyError
+    from reviewer.frozen import FrozenError, with_texts
 
+    def read(name: str) -> str:
+        return _beside(source.path, name).read_text(encoding="utf-8")
+
+    table = dict(file.policy)
     try:
-        return Policy.from_mapping(file.policy).to_mapping()
+        if "sections" in table:  # a policy keeps the sections' texts, so a change of a script beside it is a new policy
+            table["sections"] = with_texts(table["sections"], read)
+        return Policy.from_mapping(table).to_mapping()
+    except FrozenError as error:
+        raise source.error((_key("policy.sections", error.key), error.reason)) from None
     except PolicyError as error:
         sentence = str(error).partition(": ")[2] or str(error)
         *above, word = error.key.split(".")
         if "no such" in sentence and not above:
             sentence += _did_you_mean(word, list(Policy().to_mapping()))
-        raise source.error((("policy", *above, word), sentence)) from None
+        raise source.error((_key("policy", error.key), sentence)) from None
+
+
+def _key(*dotted: str) -> Key:
+    """Return a key from dotted words; a number is a place in a list."""
+    return tuple(int(word) if word.isdigit() else word for word in ".".join(dotted).split("."))
 
 
 def _never_looked_at(file: CompetitionFile, policy: dict[str, Any]) -> list[tuple[Key, str]]:

@@ -21,19 +21,21 @@ from leaderboard.runs import transitions as of_run
 from leaderboard.runs.jobs import longest_seconds
 from leaderboard.runs.models import Agent, Attempt, Run
 from leaderboard.runs.transitions import LIVING_RUN
-from leaderboard.submissions import transitions
-from leaderboard.submissions.models import FINAL, State, Submission
+from leaderboard.submissions import kinship, transitions
+from leaderboard.submissions.models import FINAL, Report, State, Submission
 
 log = logging.getLogger(__name__)
 AUDITS = 3
 OFFER_AGAIN = timedelta(seconds=5)
 OFFER_SLOWEST = timedelta(minutes=5)
+KIN_AFTER = timedelta(minutes=1)  # of an audit, which takes the fingerprint itself
+KIN_AT_ONCE = 20
 
 
 @tasks.task("pipeline.reap")
 def reap() -> None:
     """Make one round over everything that waits."""
-    for round_of in (take_back_leases, look_at_submissions, look_at_closed_phases, offer_again, tidy_ended):
+    for round_of in (take_back_leases, look_at_submissions, look_at_closed_phases, offer_again, tidy_ended, find_kin):
         with apart(round_of.__name__):
             round_of()
 
@@ -146,6 +148,14 @@ def tidy_ended() -> None:
     for submission_id in sorted(set(ended.values_list("submission_id", flat=True))):
         with apart(f"submission {submission_id}"):
             steps.tidy(submission_id)
+
+
+def find_kin() -> None:
+    """Have fingerprints taken where an audit did not come to it, and of what was sent before there were any."""
+    audited = Report.objects.filter(created__lte=timezone.now() - KIN_AFTER)
+    for submission_id in kinship.missing(audited)[:KIN_AT_ONCE]:
+        if not send("pipeline.kinship", submission_id):
+            return
 
 
 def _attempts() -> QuerySet[Attempt]:

@@ -17,13 +17,14 @@ import reviewer
 from leaderboard.celery import app
 from leaderboard.competitions.seeds import seed_for
 from leaderboard.core.outbox import send_after_commit
-from leaderboard.pipeline import private, reports, steps
+from leaderboard.pipeline import kin, private, reports, steps
 from leaderboard.pipeline.endings import ending_of
 from leaderboard.runs import transitions as of_run
 from leaderboard.runs.jobs import job_for
 from leaderboard.runs.models import Attempt, Run, Score
 from leaderboard.runs.numbers import keep_reference, score_fields
 from leaderboard.submissions import transitions
+from leaderboard.submissions.background import context_of
 from leaderboard.submissions.models import FINAL, Report, State, Submission
 
 log = logging.getLogger(__name__)
@@ -50,15 +51,26 @@ def audit(submission_id: int) -> None:
     policy = reviewer.Policy.from_mapping(submission.policy.body)
     try:
         launch = reviewer.LaunchFacts.of(submission.launch_spec)
-        report = reviewer.review(bytes(submission.script), policy, launch=launch)
+        report = reviewer.review(bytes(submission.script), policy, launch=launch, context=context_of(submission))
     except reviewer.ReviewerFault as fault:
         log.error("submission %s was not audited: %s", submission_id, fault)
         transitions.restart_audit(submission)  # the reaper sends it again, and after the third audit gives up
         return
+    body = report.to_json()
     with transaction.atomic():
-        if act_on(report, submission):  # the loser of two audits leaves no second report
-            body = report.to_json()
-            Report.objects.create(submission=submission, verdict=report.verdict, ruleset=report.ruleset, body=body)
+        if not act_on(report, submission):  # the loser of two audits leaves no second report
+            return
+        Report.objects.create(submission=submission, verdict=report.verdict, ruleset=report.ruleset, body=body)
+    kin.take(submission, body)
+
+
+@task("pipeline.kinship")
+def kinship(submission_id: int) -> None:
+    """Take the fingerprint of a submission whose audit did not come to that, or was before there were any."""
+    newest = Report.objects.filter(submission=submission_id).order_by("-id").first()
+    submission = Submission.objects.select_related("policy", "phase").filter(pk=submission_id).first()
+    if newest is not None and submission is not None:
+        kin.take(submission, newest.body)
 
 
 def act_on(report: reviewer.Report, submission: Submission) -> bool:

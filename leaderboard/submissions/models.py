@@ -131,3 +131,56 @@ class QuotaEntry(models.Model):
     class Meta:
         constraints = (models.UniqueConstraint("submission", "kind", name="each_quota_step_once"),)
         indexes = (models.Index(fields=("account", "window")),)
+
+
+class Fingerprint(models.Model):
+    """What finds the kin of a submission's script. Of one that cannot be read it says only that it was tried."""
+
+    submission = models.OneToOneField(Submission, models.CASCADE, primary_key=True, related_name="fingerprint")
+    code_sha256 = models.CharField(max_length=64, blank=True, db_index=True)  # of its tree without names and constants
+    marks = models.BinaryField()  # at most 2,048 of eight bytes, rising; see reviewer/similarity.py
+    plain = models.BooleanField(default=False)  # nothing in it that a baseline has not
+    linked = models.BooleanField(default=False)  # its kin have been looked for
+
+
+class Mark(models.Model):
+    """One of the few marks by which a fingerprint is found among all others of its competition."""
+
+    competition = models.ForeignKey("competitions.Competition", models.CASCADE, related_name="+", db_index=False)
+    submission = models.ForeignKey(Submission, models.CASCADE, related_name="+")
+    value = models.BigIntegerField()
+
+    class Meta:
+        indexes = (models.Index(fields=("competition", "value", "submission"), name="marks_by_value"),)
+
+
+class Kin(models.Model):
+    """Two submissions of a competition that are alike. For organizers alone."""
+
+    class Relation(models.TextChoices):
+        BYTES = "bytes", "the same bytes"
+        CODE = "code", "the same code but for names and constants"
+        NEAR = "near", "much of the same code"
+
+    earlier = models.ForeignKey(Submission, models.CASCADE, related_name="+", db_index=False)
+    later = models.ForeignKey(Submission, models.CASCADE, related_name="+")
+    relation = models.CharField(max_length=5, choices=Relation.choices)
+    share = models.FloatField()  # of the marks of the one that has fewer, 0 to 1
+
+    class Meta:
+        constraints = (models.UniqueConstraint("earlier", "later", name="kin_once"),)
+
+
+class SecondLook(models.Model):
+    """A submission that an organizer looks at again, after a ruling on one that it may descend from."""
+
+    submission = models.ForeignKey(Submission, models.CASCADE, related_name="second_looks")
+    because_of = models.ForeignKey(Submission, models.CASCADE, related_name="+")
+    opened = models.DateTimeField()
+    opened_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    closed = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint("submission", name="one_open_look", condition=models.Q(closed__isnull=True)),
+        )

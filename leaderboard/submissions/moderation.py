@@ -14,7 +14,7 @@ from leaderboard.accounts.models import User
 from leaderboard.competitions.queries import require_unreleased
 from leaderboard.core.errors import Refusal
 from leaderboard.core.outbox import send_after_commit
-from leaderboard.submissions import quota, transitions
+from leaderboard.submissions import quota, secondlook, transitions
 from leaderboard.submissions.models import Event, State, Submission
 from leaderboard.submissions.states import AT_WORK, MAY_BE_SENT_AGAIN
 from leaderboard.submissions.transitions import Decision
@@ -87,6 +87,7 @@ def moderate(
         if submission.state not in VERBS[wanted].states or (seen is not None and last is not None and last.pk > seen):
             raise _too_late(submission, wanted, last, seen)
         if _carry_out(submission, decision):
+            secondlook.close(submission)
             return submission
 
 

@@ -47,7 +47,7 @@ def submission_json(
         "launch": submission.launch if access.script else None,
         "script_sha256": submission.script_sha256 if access.script else None,
         "reason": _reason(submission) if access.log else None,
-        "report": newest_report(submission) if access.findings else None,
+        "report": report_for(access, submission),
         "runs": runs if access.log else [],
         "quota": quota.standing(submission.team, phase).to_json() if access.inside else None,
     }
@@ -87,6 +87,19 @@ def newest_report(submission: Submission) -> Any:
     """Return what the newest audit said, None before the first; the caller has asked who may read it."""
     newest = submission.reports.order_by("-id").first()
     return newest.body if newest else None
+
+
+def report_for(access: Access, submission: Submission) -> Any:
+    """Return of the newest report what somebody may read.
+
+    What changed since the team's version before is of a version that nobody else may know, and the texts that a script
+    carries packed are the script.
+    """
+    report = newest_report(submission) if access.findings else None
+    if report is None or access.inside:
+        return report
+    opened = {**report, "drift": None}
+    return opened if access.script else {**opened, "unpacked": []}
 
 
 def is_over(submission: Submission) -> bool:

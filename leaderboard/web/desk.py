@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from leaderboard.competitions.models import Competition
-from leaderboard.submissions import review
+from leaderboard.submissions import kinship, review, secondlook
 from leaderboard.submissions.models import Event, Submission
 from leaderboard.submissions.moderation import REASON_CHARACTERS, VERBS, possible
 from leaderboard.web import findings
@@ -72,6 +72,19 @@ def desk(submission: Submission, last: Event | None) -> dict[str, Any]:
         ],
         "seen": last.pk if last else 0,
         "limit": REASON_CHARACTERS,
+    }
+
+
+def descent(submission: Submission) -> dict[str, Any]:
+    """Return the context of a submission's kin: its line, the look that is open at it, and what a ruling reopens."""
+    line = kinship.line_of(submission)
+    ruled = bool(line) and secondlook.ruled_against(submission)
+    reopens = secondlook.to_reopen(submission) if ruled else []
+    return {
+        "line": line,
+        "look": secondlook.open_look(submission),
+        "reopens": reopens,
+        "reopens_digest": secondlook.digest_of(reopens),
     }
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from leaderboard.web.source import MARKUP, Line, excerpt
 from leaderboard.web.wording import visible
+from reviewer.rules import WRITTEN
 
 ORDER = ("reject", "review", "warn", "info")
 
@@ -24,6 +25,7 @@ class Shown:
     inherited: bool
     unpacked: bool
     lines: list[Line]
+    explained: bool  # whether its rule has a page
 
 
 def shown(report: dict[str, Any], text: str | None) -> list[Shown]:
@@ -69,4 +71,59 @@ def _shown(finding: dict[str, Any], text: str | None) -> Shown:
         inherited=bool(finding.get("inherited")),
         unpacked=unpacked,
         lines=lines,
+        explained=finding.get("rule") in WRITTEN,
     )
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a report says beside its findings; each is empty in a report from before it was looked for."""
+
+    knobs: str  # how many there were and are
+    drift: list[tuple[str, list[str]]]  # what changed since the version before, by kind
+    drifted: bool  # whether there was a version before to compare with
+    sections: list[tuple[str, str, str, str]]  # colour, name, grade in words, baseline
+    claims: list[tuple[int, str, list[str]]]  # line, words, rules that find otherwise
+
+
+DRIFT = {
+    "knobs_added": "Knobs added",
+    "knobs_removed": "Knobs removed",
+    "functions_added": "Functions added",
+    "functions_removed": "Functions removed",
+    "functions_changed": "Functions changed",
+    "sections_changed": "Sections changed",
+}
+GRADES = {
+    "byte-identical": ("good", "✓ the same bytes"),
+    "ast-identical": ("good", "✓ the same code"),
+    "changed": ("bad", "✕ changed"),
+}
+
+
+def facts(report: dict[str, Any]) -> Facts:
+    """Return a report's drift, sections and claims in words."""
+    drift = report.get("drift") or {}
+    return Facts(
+        knobs=f"{drift.get('knobs_before', 0)} → {drift.get('knobs_now', 0)}",
+        drift=[(words, _names(drift[key])) for key, words in DRIFT.items() if drift.get(key)],
+        drifted=bool(drift),
+        sections=[_section(section) for section in report.get("sections") or []],
+        claims=[
+            (
+                int(claim.get("line") or 1),
+                visible(str(claim.get("text", ""))),
+                _names(claim.get("contradicted_by") or []),
+            )
+            for claim in report.get("claims") or []
+        ],
+    )
+
+
+def _names(names: list[Any]) -> list[str]:
+    return [visible(str(name)) for name in names]
+
+
+def _section(section: dict[str, Any]) -> tuple[str, str, str, str]:
+    colour, words = GRADES.get(str(section.get("grade")), ("warn", "? not graded"))
+    return colour, visible(str(section.get("name", ""))), words, visible(str(section.get("baseline", "")))

@@ -11,11 +11,11 @@ from django.views.decorators.http import require_POST, require_safe
 from leaderboard.accounts.models import User
 from leaderboard.competitions.models import Competition
 from leaderboard.core.errors import Refusal
-from leaderboard.submissions import review
+from leaderboard.submissions import review, secondlook
 from leaderboard.submissions.models import State, Submission
 from leaderboard.submissions.moderation import VERBS, Action, moderate
 from leaderboard.submissions.visibility import organizes
-from leaderboard.web import desk
+from leaderboard.web import desk, findings
 from leaderboard.web.annotated import annotated
 from leaderboard.web.changes import changes
 from leaderboard.web.source import decode
@@ -32,6 +32,7 @@ def queue(request: HttpRequest, competition: str) -> HttpResponse:
         "waiting": desk.rows(contest),
         "count": review.waiting(contest).count(),
         "errored": review.ended(contest, State.ERRORED),
+        "looks": secondlook.open_looks(contest)[: review.OTHERS],
         "disqualified": review.ended(contest, State.DISQUALIFIED),
         "decisions": [(event, VERBS[Action(event.data["action"])].past) for event in review.decisions(contest)],
     }
@@ -75,6 +76,38 @@ def decide(request: HttpRequest, competition: str, pk: int) -> HttpResponse:
     return redirect("web:review", competition=contest.slug, pk=following)
 
 
+@require_POST
+def reopen(request: HttpRequest, competition: str, pk: int) -> HttpResponse:
+    """Show which descendants a ruling would reopen; with the confirmation of exactly these, reopen them."""
+    contest, organizer = _organizer(request, competition)
+    submission = _of(contest, pk)
+    if digest := request.POST.get("confirm", ""):
+        try:
+            done = secondlook.reopen(organizer=organizer, submission=submission, digest=digest)
+        except Refusal as refusal:
+            messages.error(request, refusal.message)
+        else:
+            count = f"{len(done)} submission{'s' if len(done) > 1 else ''}"
+            messages.success(request, f"{count} will be looked at again; the queue lists them.")
+        return redirect("web:review", competition=contest.slug, pk=pk)
+    context = shell(request, contest, "queue", submission.phase.slug) | desk.descent(submission)
+    return render(request, "web/moderation/reopen.html", context | {"submission": submission})
+
+
+@require_POST
+def keep(request: HttpRequest, competition: str, pk: int) -> HttpResponse:
+    """Close the second look at a submission, which stays as it is."""
+    contest, organizer = _organizer(request, competition)
+    submission = _of(contest, pk)
+    try:
+        secondlook.keep(organizer=organizer, submission=submission)
+    except Refusal as refusal:
+        messages.error(request, refusal.message)
+    else:
+        messages.success(request, f"{visible(f'v{submission.version} of {submission.team.name}')} stays as it is.")
+    return redirect("web:review", competition=contest.slug, pk=pk)
+
+
 def _organizer(request: HttpRequest, slug: str) -> tuple[Competition, User]:
     """Return the competition and its organizer who asks. Raises Http404 for everybody else."""
     contest, who = find_competition(slug), reader(request)
@@ -102,7 +135,9 @@ def _context(request: HttpRequest, contest: Competition, submission: Submission)
     context = shell(request, contest, "queue", submission.phase.slug)
     context |= annotated(submission, report.body if report else None)
     new = desk.new_since(before, submission)
+    context |= desk.descent(submission)
     return context | {
+        "facts": findings.facts(report.body) if report else None,
         "submission": submission,
         "report": report,
         "desk": desk.desk(submission, decided[-1] if decided else None),

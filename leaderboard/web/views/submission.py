@@ -166,6 +166,7 @@ def _context(request: HttpRequest, submission: Submission, access: Access, seen:
         "report_tag": tag_of(json.dumps(report, sort_keys=True)) if report else "",
         "findings": findings.shown(report, decode(submission.script) if access.script else None) if report else [],
         "headline": findings.headline(report) if report else [],
+        "facts": findings.facts(report) if report else None,
         "events": queries.history(submission) if access.log else [],
         "owner": OWNER.get(submission.state, ""),
         "watching": _watching(submission, access),

@@ -37,7 +37,7 @@ class Site:
         return found
 
 
-POST_ONLY = frozenset({"decide", "device-answer", "revoke", "submission-withdraw"})
+POST_ONLY = frozenset({"decide", "device-answer", "keep", "reopen", "revoke", "submission-withdraw"})
 
 
 def make_site() -> Site:

@@ -146,11 +146,9 @@ def _calls(script: Script, name: str, scope: Scope) -> bool:
 
 def _imports(script: Script) -> Iterator[tuple[cst.CSTNode, str, str]]:
     """Yield imports that give the name of a clock to what has another name."""
-    if not any(name in _NAMES for name, _ in script.imports):
-        return
-    for name, bindings in script.scopes.everything():
-        if name in _NAMES:
-            for binding in bindings:
+    for scope in list(script.scopes.all()):
+        for name in _NAMES & scope.names.keys():
+            for binding in scope.names[name]:
                 other = binding.kind == "ref" and not f"{binding.path}.".startswith(_MODULES)
                 if other and binding.node is not None and binding.path.rpartition(".")[2] != name:
                     yield binding.node, name, binding.path

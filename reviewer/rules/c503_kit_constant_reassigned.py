@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.rules.attributes import stores
 from reviewer.rules.base import Found, Rule
 from reviewer.rules.shadows import imported, shadows
+from reviewer.rules.stored import stored
 from reviewer.script import Script
 
 _KIT = "prepare"
@@ -89,10 +89,8 @@ class KitConstantReassigned(Rule):
     def check(self, script: Script) -> Iterator[Found]:
         if _KIT not in script.text and not any(path.startswith(_KIT) for path in script.called):
             return
-        for store in stores(script):
-            if store.by_key or store.name is None or not _CONSTANT.match(store.name):
-                continue
-            if _KIT in _meant(script, store.base):
+        for store in (one for name, ones in stored(script).items() if _CONSTANT.match(name) for one in ones):
+            if not store.by_key and _KIT in _meant(script, store.base):
                 what = f"`{_KIT}.{store.name}` is a constant of the kit, and gets another value here."
                 yield Found(store.node, what, _REMEDY)
         names = imported(script, lambda path: path.startswith(f"{_KIT}.") and bool(_CONSTANT.match(path[8:])))

@@ -9,9 +9,9 @@ import libcst as cst
 
 from reviewer.fold import UNKNOWN
 from reviewer.report import Severity
-from reviewer.rules.attributes import stores
 from reviewer.rules.base import Found, Rule
 from reviewer.rules.helpers import where_given
+from reviewer.rules.stored import stored
 from reviewer.rules.tidying import only_tidies
 from reviewer.rules.uses import used
 from reviewer.rules.writing import writes
@@ -78,7 +78,8 @@ class LateHooks(Rule):
         "import threading\nthreading.Timer(1, f).start()\nthreading.Thread(target=f, daemon=True).start()\n",
         "import faulthandler, os\nfaulthandler.enable()\nos.environ['PYTHONHASHSEED'] = '0'\n",
         "import sys\nhook = sys.excepthook\nsys.stdout.flush()\nclass A:\n    pass\nA().excepthook = 1\n",
-        "import signal\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\n",
+        "import signal\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\nsignal.alarm(0)\n"
+        "signal.setitimer(signal.ITIMER_REAL, 0)\n",
     )
     INVALID: ClassVar = (
         "import atexit\natexit.register(train)  # !\n",
@@ -115,6 +116,8 @@ class LateHooks(Rule):
         for path, node in used(script, _AT_EXIT):
             yield from _at_exit(script, path, node)
         for path, node in used(script, _LATER):
+            if path.startswith("signal.") and _cancels(script, node):
+                continue
             yield _found(node, f"`{path}` leaves something behind that runs later, or elsewhere")
         yield from _signals(script)
         yield from _hooks(script)
@@ -137,6 +140,12 @@ def _at_exit(script: Script, path: str, node: cst.CSTNode) -> Iterator[Found]:
         work = script.tree.parent(above)
     severity: Severity = "info" if work is not None and only_tidies(script, work) else "review"
     yield _found(node, f"`{path}` leaves work for the end of the process", severity)
+
+
+def _cancels(script: Script, node: cst.CSTNode) -> bool:
+    """Tell whether this is `alarm(0)` or `setitimer(which, 0)`."""
+    at = 1 if "signal.setitimer" in script.values.paths(node.func if isinstance(node, cst.Call) else None) else 0
+    return isinstance(node, cst.Call) and len(node.args) == at + 1 and script.values.constant(node.args[at].value) == 0
 
 
 def _signals(script: Script) -> Iterator[Found]:
@@ -177,10 +186,8 @@ def _is_named(script: Script, number: cst.BaseExpression | None) -> bool:
 
 
 def _hooks(script: Script) -> Iterator[Found]:
-    words = ("hook", "PYTHON", "LD_", "BASH_ENV")
-    if not any(word in script.text for word in words):
-        return
-    for store in stores(script):
+    every = stored(script)
+    for store in (one for name in sorted((_HOOKS | _VARIABLES) & every.keys()) for one in every[name]):
         if store.name in _HOOKS and not {"sys", "threading"}.isdisjoint(script.values.paths(store.base)):
             yield _found(store.node, f"`{store.name}` is replaced: it runs when something else has gone wrong")
         elif store.name in _VARIABLES and "os.environ" in script.values.paths(store.base):

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from reviewer.rules.attributes import Store, stores
+from reviewer.rules.attributes import Store
 from reviewer.rules.endings import ends
+from reviewer.rules.stored import stored
 from reviewer.scope import Binding
 from reviewer.script import Script
 
@@ -41,14 +42,10 @@ def shadows(script: Script, names: dict[str, str]) -> Iterator[Shadow]:
             for binding in scope.names[name]:
                 if binding.kind != "ref" and binding.node is not None and not is_fallback(script, binding.node):
                     yield Shadow(binding.node, name, names[name], binding.node, binding)
-    for store in stores(script) if names and _may_set_its_own(script) else ():
-        if store.name in names and is_own_table(script, store):
-            yield Shadow(store.node, store.name or "", names[store.name or ""], store.value)
-
-
-def _may_set_its_own(script: Script) -> bool:
-    tables = ("builtins.globals", "builtins.vars", "builtins.locals")
-    return any(table in script.called for table in tables) or "modules" in script.mentions or "__main__" in script.text
+    for name in sorted(names.keys() & stored(script).keys()) if names else ():
+        for store in stored(script)[name]:
+            if is_own_table(script, store):
+                yield Shadow(store.node, name, names[name], store.value)
 
 
 def is_own_table(script: Script, store: Store) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from reviewer.fold import UNKNOWN
-from reviewer.rules.attributes import stores
+from reviewer.rules.stored import stored
 from reviewer.rules.uses import once
 from reviewer.rules.variables import set_variables
 from reviewer.script import Script
@@ -62,14 +62,15 @@ def switches(script: Script) -> Iterator[Switch]:
 
 
 def _attributes(script: Script) -> Iterator[Switch]:
-    if not any(word in script.text for word in ("backends", "_inductor", "setattr")):
+    if not any(word in script.text for word in ("backends", "_inductor", "getattr")):
         return
-    for store in stores(script):
-        if store.by_key or store.name is None or _ONLY_SPEED.fullmatch(store.name):
+    for name, store in ((name, one) for name, ones in stored(script).items() for one in ones):
+        plain = isinstance(store.base, cst.Name) and store.base.value == "self"
+        if store.by_key or plain or _ONLY_SPEED.fullmatch(name):
             continue
         for path in script.values.paths(store.base):
             if f"{path}.".startswith(tuple(f"{module}." for module in _MODULES)):
-                yield Switch(store.node, f"{path}.{store.name}", _value(script, store.value))
+                yield Switch(store.node, f"{path}.{name}", _value(script, store.value))
                 break
 
 

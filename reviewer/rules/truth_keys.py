@@ -57,9 +57,7 @@ class TruthKeys:
                     return
                 if not self._casts(above):
                     return
-            elif (
-                isinstance(above, cst.Tuple) and isinstance(self._script.tree.parent(above), cst.Index | cst.Arg)
-            ) or not isinstance(above, cst.Arg | cst.Attribute | cst.Call | cst.Subscript):
+            elif not isinstance(above, cst.Arg | cst.Attribute | cst.Call | cst.Subscript):
                 return
             if isinstance(above, cst.Subscript) and above.value is not node:
                 return

@@ -1,0 +1,89 @@
+"""Examples of E208: rows that know of each other, and rows that do not."""
+
+_HEAD = """
+import torch, torch.nn as nn, torch.nn.functional as F
+from torch import einsum
+"""
+
+
+def _model(body: str, before: str = "", args: str = "self, idx", init: str = "") -> str:
+    lines = "".join(f"        {line}\n" for line in body.strip("\n").split("\n"))
+    made = f"    def __init__(self):\n        {init}\n" if init else ""
+    return f"{_HEAD}{before}class GPT(nn.Module):\n{made}    def forward({args}):\n{lines}"
+
+
+_X = "B, T = idx.shape\nx = self.wte(idx)\n"
+
+HONEST = (
+    _model(_X + "x = x + x.mean(-1, keepdim=True)\nw = x.softmax(-1).cumsum(1)\nreturn self.head(x * w)"),
+    _model(_X + "return self.head(torch.roll(x, 1, 1) + F.normalize(x, dim=-1) + x.max(dim=-1, keepdim=True).values)"),
+    _model(_X + "y = self.head(x.view(-1, 8))\nreturn y.view(B, T, -1)"),
+    _model(_X + "loss = x.mean()\naux = x.mean(0).square().sum()\nreturn self.head(x), loss + aux"),
+    _model(
+        "flat = self.wte(idx).flatten(0, 1)\nscores = self.gate(flat).softmax(-1)\nw, i = scores.topk(2, dim=-1)\n"
+        "load = scores.mean(0)\nself.balance = (load * 8).sum()\norder = i.flatten().argsort()\n"
+        "counts = F.one_hot(i, 8).sum(0)\nreturn self.head(self.experts(flat, w, order, counts).view_as(idx))"
+    ),
+    _model(
+        "x = self.norm(self.wte(input_seq)[None])\nx = x + x.mean(0)\nreturn self.head(x[0])", args="self, input_seq"
+    ),
+    _model(
+        "w = self.mix.softmax(0)\nx = sum(a * layer(self.wte(idx)) for a, layer in zip(w, self.layers))\n"
+        "return self.head(x) * self.scales[0] + self.weight.mean(0)"
+    ),
+    _model(_X + "if self.training:\n    x = x + x.mean(0, keepdim=True)\nreturn self.head(x)"),
+    _model(_X + "if B > 64:\n    raise ValueError(B)\nassert x.size(0) == B\nreturn self.head(x) if T > 1 else x"),
+    _model(_X + "q, k, v = self.qkv(x).view(B, T, 3, 4, 8).permute(2, 0, 3, 1, 4)\nreturn self.head(q @ k.mT @ v)"),
+    _model(_X + "return einsum('btd,vd->btv', x, self.weight) + torch.einsum('btd,btd->bt', x, x)[..., None]"),
+    _model(_X + "parts = self.split(x)\nout = self.attend(x)[0]\nreturn self.head(out + parts[0])"),
+    _model(
+        _X + "y = attend(x.view(1, -1, 8), cu_seqlens)\nreturn self.head(y.view(B, T, 8))",
+        before="cu_seqlens = [0, 8]\n",
+    ),
+    _HEAD
+    + "def evaluate(x, loader):\n    losses = torch.stack([l(x) for l in loader])\n    return losses.mean(0), x[0]\n",
+)
+
+MIXING = (
+    _model(_X + "return self.head(x - x.mean(0))  # !"),
+    _model(_X + "x = x + x.sum(dim=0, keepdim=True)  # !\nreturn self.head(x)"),
+    _model(_X + "m = torch.mean(x, 0)  # !\nreturn self.head(x - m)"),
+    _model(_X + "m = torch.amax(x, dim=(0, 1))  # !\nreturn self.head(x - m)"),
+    _model(_X + "return self.head(x - x.mean())  # !"),
+    _model(_X + "return self.head(x / x.std(0))  # !"),
+    _model(_X + "w = x.softmax(dim=0)  # !\nreturn self.head(x * w)"),
+    _model(_X + "return self.head(F.softmax(x, 0))  # !"),
+    _model(_X + "return self.head(F.normalize(x, dim=0))  # !"),
+    _model(_X + "return self.head(x.cumsum(0))  # !"),
+    _model(_X + "return self.head(torch.roll(x, 1, 0))  # !"),
+    _model(_X + "return self.head(torch.roll(x, 1))  # !"),
+    _model(_X + "return self.head(x + x.flip(0))  # !"),
+    _model(_X + "best = x.topk(2, dim=0).values  # !\nreturn self.head(best)"),
+    _model(_X + "order, _ = x.sort(0)  # !\nreturn self.head(order)"),
+    _model(_X + "return self.head(x + x[0])  # !"),
+    _model(_X + "return self.head(x + x[:1])  # !"),
+    _model(_X + "h = F.relu(x)\nreturn self.head(x + h[-1:, :])  # !"),
+    _model(_X + "y = self.attend(x.view(1, -1, 8))  # !\nreturn self.head(y.view(B, T, 8))"),
+    _model(_X + "y = self.attend(x.reshape(1, B * T, 8))  # !\nreturn self.head(y.view(B, T, 8))"),
+    _model(_X + "f = x.view(B * T, 8)\nw = (f @ f.T).softmax(-1)  # !\nreturn self.head(w @ f)"),
+    _model(_X + "f = x.flatten(0, 1)\npick = self.gate(f).t().topk(4, -1).indices  # !\nreturn self.e(x, pick)"),
+    _model(_X + "f = x.reshape(-1, 8)\ng = self.gate(f)\npick = g.topk(4, dim=0).indices  # !\nreturn self.e(f, pick)"),
+    _model(
+        "f = self.wte(idx).view(-1, 8)\nhot = F.one_hot(self.gate(f).argmax(-1), 4)\n"
+        "keep = hot.cumsum(0) < self.capacity  # !\nreturn self.head(f * keep)"
+    ),
+    _model(_X + "return self.head(einsum('btd,ctd->td', x, self.w))  # !"),
+    _model(_X + "if B == 1:  # !\n    x = self.more(x)\nreturn self.head(x)"),
+    _model(_X + "return self.head(x if idx.size(0) > 1 else self.more(x))  # !"),
+    _model(_X + "if len(idx) == 1 and self.deep:  # !\n    x = self.more(x)\nreturn self.head(x)"),
+    _model("x = self.wte(idx)\nreturn self.head(self.bn(x))", init="self.bn = nn.BatchNorm1d(8)  # !"),
+    _model(_X + "return self.head(F.batch_norm(x, None, None, training=True))  # !"),
+    _model(
+        _X + "return self.head(centred(x))",
+        before="def centred(h):\n    return h - h.mean(0, keepdim=True)  # !\n",
+    ),
+    _model(
+        _X + "return self.head(self.centre(x))\n",
+    )
+    + "    def centre(self, h):\n        return h - torch.mean(h, dim=0)  # !\n",
+)

@@ -17,6 +17,7 @@ from reviewer.script import Script
 
 _GRADIENTS = frozenset({"backward", "vjp", "jvp", "setup_context"})  # of a function of autograd: training alone
 _MODES = frozenset({"eval", "train"})
+_ONLY: WeakKeyDictionary[Script, frozenset[int]] = WeakKeyDictionary()
 _KNOWN: WeakKeyDictionary[Script, frozenset[int]] = WeakKeyDictionary()
 
 
@@ -30,6 +31,29 @@ def at_evaluation(script: Script) -> frozenset[int]:
     if script not in _KNOWN:
         _KNOWN[script] = frozenset(_at_evaluation(script))
     return _KNOWN[script]
+
+
+def only_for_scoring(script: Script) -> frozenset[int]:
+    """Return the ids of `load_for_eval` and of the functions that nothing else in the script runs.
+
+    A script may call its own `load_for_eval` to try it; that makes it no part of the training.
+    """
+    starts = loaders(script)
+    if not starts:
+        return frozenset()
+    if script not in _ONLY:
+        own = {id(f) for f in starts}
+        reached = script.calls.reachable(starts)
+        rest = [f for key, f in script.calls.functions.items() if key not in reached]
+        makers = [f for f in script.calls.functions.values() if _makes_layer(script, f)]
+        shared = script.calls.reachable([script.tree.module, *rest, *script.modelled.starts, *makers], but=own)
+        _ONLY[script] = frozenset((reached - shared) | own)
+    return _ONLY[script]
+
+
+def _makes_layer(script: Script, function: Function) -> bool:
+    """Tell whether this is the `__init__` of a layer: what it sets is how the layer is made, by whomever."""
+    return _name(function) == "__init__" and script.modelled.is_layer(script.scopes.of(function).node)
 
 
 def is_autograd(script: Script, home: cst.CSTNode) -> bool:

@@ -93,15 +93,19 @@ class ClockShadowed(Rule):
 
     def check(self, script: Script) -> Iterator[Found]:
         names = imported(script, _CLOCKS.__contains__)
+        called = _Called(script)
         seen: set[int] = set()
         for shadow in shadows(script, names):
-            if id(shadow.node) not in seen and _is_other(script, shadow) and _is_called(script, shadow):
+            if (
+                id(shadow.node) not in seen
+                and _is_other(script, shadow)
+                and called(shadow.name, _scope(script, shadow))
+            ):
                 seen.add(id(shadow.node))
                 what = f"`{shadow.name}` is the clock `{shadow.path}`, and stands for something else here."
                 yield Found(shadow.node, what, _REMEDY)
         for statement, name, path in _imports(script):
-            scope = script.scopes.of(statement)
-            if _calls(script, name, scope):
+            if called(name, script.scopes.of(statement)):
                 yield Found(statement, f"`{path}` is imported under the name of a clock, `{name}`.", _REMEDY)
 
 
@@ -119,29 +123,35 @@ def _is_other(script: Script, shadow: Shadow) -> bool:
     return isinstance(value, cst.Call | cst.Lambda) or (bool(paths) and binding.kind != "drawn")
 
 
-def _is_called(script: Script, shadow: Shadow) -> bool:
+def _scope(script: Script, shadow: Shadow) -> Scope:
     scope = shadow.binding.scope if shadow.binding is not None else script.scopes.module
-    if shadow.name in scope.outer:
-        scope = script.scopes.module
-    return _calls(script, shadow.name, scope)
+    return script.scopes.module if shadow.name in scope.outer else scope
 
 
-def _calls(script: Script, name: str, scope: Scope) -> bool:
-    """Tell whether a name is called as a clock where it has the meaning of a scope."""
-    bindings = scope.names.get(name)
-    for node in script.mentions[name]:
-        above = script.tree.parent(node)
-        if isinstance(above, cst.Attribute) and above.value is node:
-            named = above.attr.value in _METHODS
-            above, node_ = script.tree.parent(above), above
-            if isinstance(above, cst.Attribute) and above.value is node_:  # `datetime.datetime.now`
-                above, node_ = script.tree.parent(above), above
-            used = named and isinstance(above, cst.Call) and above.func is node_
-        else:
-            used = isinstance(above, cst.Call) and above.func is node
-        if used and script.scopes.of(node).find(name) is bindings:
-            return True
-    return False
+class _Called:
+    """Tells whether a name is called as a clock where it has the meaning of a scope."""
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self._meanings: dict[str, set[int]] = {}  # by name: the ids of the bindings that it is called with
+
+    def __call__(self, name: str, scope: Scope) -> bool:
+        if name not in self._meanings:
+            script = self._script
+            uses = (node for node in script.mentions[name] if _is_call(script, node))
+            self._meanings[name] = {id(script.scopes.of(node).find(name)) for node in uses}
+        return id(scope.names.get(name)) in self._meanings[name]
+
+
+def _is_call(script: Script, node: cst.Name) -> bool:
+    """Tell whether this is the clock of a call: `time()`, `time.time()`, `datetime.datetime.now()`."""
+    below: cst.CSTNode = node
+    above = script.tree.parent(node)
+    method = ""
+    while isinstance(above, cst.Attribute) and above.value is below:
+        method = method or above.attr.value
+        below, above = above, script.tree.parent(above)
+    return isinstance(above, cst.Call) and above.func is below and (not method or method in _METHODS)
 
 
 def _imports(script: Script) -> Iterator[tuple[cst.CSTNode, str, str]]:

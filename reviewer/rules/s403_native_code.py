@@ -98,8 +98,14 @@ class NativeCode(Rule):
     def check(self, script: Script) -> Iterator[Found]:
         said: set[int] = set()
         imported = False
+        plain: dict[str, bool] = {}  # by the statement: what one says, another says as well
         for statement in script.tree.both(cst.Import, cst.ImportFrom):
-            if (package := _package(statement)) and not _only_numbers(script, statement):
+            if not (package := _package(statement)):
+                continue
+            code = script.tree.code(statement)
+            if code not in plain:
+                plain[code] = _only_numbers(script, statement)
+            if not plain[code]:
                 imported = True
                 yield _found(statement, f"`{package}` runs code that is not Python")
         for path, node in (*used(script, _ALWAYS), *_elsewhere(script)):

@@ -53,9 +53,8 @@ class Layouts:
         if node is None:
             return None
         if id(node) not in self._known:
-            self._script.modelled.budget.spend()
             self._known[id(node)] = None
-            self._known[id(node)] = self._laid_out(node)
+            self._known[id(node)] = self._script.modelled.following(self._laid_out, node)
         return self._known[id(node)]
 
     def _laid_out(self, node: cst.CSTNode) -> Layout:

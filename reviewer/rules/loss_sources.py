@@ -33,7 +33,7 @@ class Sources:
     """Answers for one script."""
 
     def __init__(self, script: Script) -> None:
-        self._script, self._budget = script, script.modelled.budget
+        self._script = script
         self._losses = losses(script)
         self._known: dict[tuple[int, int], frozenset[Source]] = {}
         self._gathered: dict[str, list[cst.BaseExpression]] | None = None
@@ -49,11 +49,12 @@ class Sources:
             return frozenset()
         key = (id(node), hops)
         if key not in self._known:
-            self._budget.spend()
             self._known[key] = frozenset()  # what is made of itself adds nothing
-            found = list(self._made_of(node, hops))
-            self._known[key] = frozenset(found[:_MOST])
+            self._known[key] = self._script.modelled.following(self._some, node, hops)
         return self._known[key]
+
+    def _some(self, node: cst.CSTNode, hops: int) -> frozenset[Source]:
+        return frozenset(list(self._made_of(node, hops))[:_MOST])
 
     def _made_of(self, node: cst.CSTNode, hops: int) -> Iterator[Source]:
         match node:

@@ -42,9 +42,8 @@ class MadeOf:
         if node is None:
             return False
         if id(node) not in self._known:
-            self._modelled.budget.spend()
             self._known[id(node)] = False  # what is made of itself adds nothing
-            self._known[id(node)] = self._is_data(node, hops)
+            self._known[id(node)] = self._modelled.following(self._is_data, node, hops)
         return self._known[id(node)]
 
     def _is_data(self, node: cst.CSTNode, hops: int) -> bool:

@@ -6,15 +6,20 @@ that are no layers count only where a model, the module or `load_for_eval` makes
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
+from typing import TypeVar
 
 import libcst as cst
 
-from reviewer.budget import Budget
+from reviewer.budget import Budget, TooMuch
 from reviewer.scope import dotted, parameters
 from reviewer.script import Script
 
+T = TypeVar("T")
+
 _STEPS = 150_000  # of all rules that ask about models together; real scripts need a tenth
+_DEEPEST = 2_000  # an operator chain of 500 is legal; names of names of names are not followed without end
 _HOOKS = ("register_forward_hook", "register_forward_pre_hook")
 _MAKING = frozenset({"__init__", "__post_init__", "__new__", "__init_subclass__"})
 
@@ -26,6 +31,18 @@ class Modelled:
         self.script = script
         self.budget = Budget(_STEPS)
         self._layers: dict[int, bool] = {}
+        self._depth = 0
+
+    def following(self, step: Callable[..., T], *args: object) -> T:
+        """Take one step of following an expression. Raises TooMuch where that leads too far or too deep."""
+        self.budget.spend()
+        self._depth += 1
+        try:
+            if self._depth > _DEEPEST:
+                raise TooMuch
+            return step(*args)
+        finally:
+            self._depth -= 1
 
     def is_layer(self, node: cst.CSTNode) -> bool:
         """Tell whether a class is a layer or a model: it has a `forward` of its own or from a base that is one."""

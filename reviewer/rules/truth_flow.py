@@ -40,9 +40,8 @@ class TruthFlow:
             return None
         key = (id(node), judged)
         if key not in self._known:
-            self._script.modelled.budget.spend()
             self._known[key] = None  # what is made of itself adds nothing
-            self._known[key] = self._enters(node, judged, hops)
+            self._known[key] = self._script.modelled.following(self._enters, node, judged, hops)
         return self._known[key]
 
     def _enters(self, node: cst.CSTNode, judged: bool, hops: int) -> cst.CSTNode | None:

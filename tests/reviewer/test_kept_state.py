@@ -2,9 +2,9 @@
 
 import pytest
 
+from reviewer import review
 from reviewer.policy import Policy
 from reviewer.rules.e207_stateful_forward import StatefulForward
-from reviewer.rules.e209_target_in_key import TargetInKey
 from reviewer.script import Script
 
 HEAD = "import torch, torch.nn as nn\nclass GPT(nn.Module):\n    def forward(self, x):\n"
@@ -31,10 +31,11 @@ def test_a_cache_of_what_the_model_was_asked_is_no_cache_of_constants() -> None:
     assert [f.at_most for f in found] == ["reject"]  # the catalogue makes it a review
 
 
-def test_many_names_of_one_thing_are_followed_once() -> None:
-    lines = "".join(f"        a{i + 1} = a{i} + a{i}\n" for i in range(300))
-    text = HEAD.replace("x):", "a0, targets):") + lines + "        return nn.functional.cross_entropy(a300, targets)\n"
-    script = Script(text, Policy())
-    left = script.modelled.budget.left
-    assert not list(TargetInKey().check(script))
-    assert left - script.modelled.budget.left < 5_000
+@pytest.mark.parametrize(("names", "too_many"), [(200, False), (2_500, True)])
+def test_names_of_names_are_followed_once_and_not_without_end(names: int, too_many: bool) -> None:
+    lines = "".join(f"        a{i + 1} = a{i} + a{i}\n" for i in range(names))
+    text = HEAD.replace("x):", "a0, targets):") + lines
+    text += f"        return nn.functional.cross_entropy(a{names}, targets)\n"
+    said = {f.rule for f in review(text, isolated=False).findings if "take too long" in f.message}
+    assert ("E209" in said) is too_many
+    assert all(f.rule != "E209" or too_many for f in review(text, isolated=False).findings)

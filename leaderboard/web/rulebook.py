@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from reviewer import Policy, rules_in_force
+from leaderboard.web.source import Line, lines
+from reviewer import Policy, RuleText, rules_in_force
+from reviewer.examples import MARK, readable
+from reviewer.rulebook import rule_text
 
 _ORDER = ("reject", "review", "warn", "info", "off")
 Piece = tuple[bool, str]  # whether it is code, and the text
@@ -24,10 +27,49 @@ class Entry:
     sections: tuple[tuple[str, tuple[Paragraph, ...]], ...]
 
 
+@dataclass(frozen=True)
+class Page:
+    """One rule with a few of its examples, as coloured lines; what it finds in the refused ones is marked."""
+
+    entry: Entry
+    refused: list[list[Line]]
+    fine: list[list[Line]]
+
+
+def page(code: str, policy: dict[str, Any] | None) -> Page | None:
+    """Return a rule's page, under a policy table or with its default severity; None for no rule in force."""
+    try:
+        rule = rule_text(code.upper())
+    except KeyError:
+        return None
+    severity = rule.severity if policy is None else Policy.from_mapping(policy).severity(rule.code)
+    refused, fine = (list(map(example, readable(texts))) for texts in (rule.invalid, rule.valid))
+    return Page(_entry_of(rule, severity), refused, fine)
+
+
+def example(text: str) -> list[Line]:
+    """Return an example as lines; the marks at the ends of some become marked lines."""
+    raw = text.rstrip("\n").split("\n")
+    hits = [line.rstrip().endswith(MARK) for line in raw]
+    plain = "\n".join(
+        line.rstrip().removesuffix(MARK).rstrip() if hit else line for line, hit in zip(raw, hits, strict=True)
+    )
+    return [Line(n, html, hits[n - 1]) for n, html in enumerate(lines(plain), 1)]
+
+
+def by_default() -> list[Entry]:
+    """Return every rule under its own severity, in the order of the catalogue."""
+    return [_entry_of(rule, rule.severity) for rule in rules_in_force()]
+
+
+def _entry_of(rule: RuleText, severity: str) -> Entry:
+    return entry(rule.code, rule.name, severity, rule.text)
+
+
 def entries(policy: dict[str, Any]) -> list[Entry]:
     """Return every rule under a policy table, the most severe first."""
     terms = Policy.from_mapping(policy)
-    found = [entry(rule.code, rule.name, terms.severity(rule.code), rule.text) for rule in rules_in_force()]
+    found = [_entry_of(rule, terms.severity(rule.code)) for rule in rules_in_force()]
     return sorted(found, key=lambda each: (_ORDER.index(each.severity), each.code))
 
 

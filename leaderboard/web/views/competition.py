@@ -1,6 +1,7 @@
 """A competition's overview, its kit as a download, and the rules its scripts are judged by."""
 
 import logging
+from typing import Any
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
@@ -49,3 +50,32 @@ def rules(request: HttpRequest, competition: str) -> HttpResponse:
         "rules": rulebook.entries(policy.body) if policy else [],
     }
     return render(request, "web/rules.html", context)
+
+
+@require_safe
+def rule(request: HttpRequest, competition: str, code: str) -> HttpResponse:
+    """Show one rule with examples, as severe as the competition's policy makes it."""
+    contest = find_competition(competition)
+    policy = contest.policies.order_by("-number").first()
+    found = _page(code, policy.body if policy else None)
+    context = shell(request, contest, "rules") | {"rule": found.entry, "about": found}
+    return render(request, "web/rule.html", context)
+
+
+@require_safe
+def every_rule(request: HttpRequest) -> HttpResponse:
+    """List all rules as severe as they are where no competition says otherwise."""
+    return render(request, "web/rulebook.html", {"rules": rulebook.by_default()})
+
+
+@require_safe
+def plain_rule(request: HttpRequest, code: str) -> HttpResponse:
+    """Show one rule with examples, outside of any competition."""
+    found = _page(code, None)
+    return render(request, "web/rule_alone.html", {"rule": found.entry, "about": found})
+
+
+def _page(code: str, policy: dict[str, Any] | None) -> rulebook.Page:
+    if (found := rulebook.page(code, policy)) is None:
+        raise Http404("no such rule")
+    return found

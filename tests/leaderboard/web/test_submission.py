@@ -31,7 +31,7 @@ def test_a_rejection_stands_on_its_line_with_why_and_what_to_do_instead(site):
     assert re.search(rf'<li class="hit bad"><span class="n">{number}</span>.*STEPS', page)
     assert "Why" in said
     assert "Do instead" in said
-    assert 'href="/competitions/demo/rules/#K101"' in page
+    assert 'href="/competitions/demo/rules/K101"' in page
     assert "STEPS" in said[said.index("Effective configuration") :]
 
 

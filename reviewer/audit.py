@@ -63,7 +63,7 @@ def _judge(text: str, digest: str, policy: Policy, launch: LaunchFacts | None, c
             findings.append(inner)
             continue
         found, settings = _apply(inner)
-        findings += (replace(f, view="unpacked") for f in found)
+        findings += (replace(f, view="unpacked", fixable=False) for f in found)
         knobs += settings
         unpacked.append(Inner(inner.layer, hashlib.sha256(inner.text.encode()).hexdigest(), inner.text))
         script = inner  # what follows is said of the text that the rest only carries

@@ -67,7 +67,7 @@ def fix(
     if verify and fixed.edits:
         from leaderboard.cli.verify import verified
 
-        same = verified(script, fixed.text.encode(), launch)
+        same = verified(script, fixed.text.encode(), launch.args if launch is not None else ())
     worst = {finding.severity for finding in fixed.remaining}
     ended = Exit.REJECTED if "reject" in worst else Exit.IN_REVIEW if "review" in worst else Exit.OK
     if same is not None and not same.holds:

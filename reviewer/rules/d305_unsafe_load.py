@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import ClassVar
 
 import libcst as cst
@@ -102,7 +103,7 @@ class UnsafeLoad(Rule):
         for path, call in script.calling(_LOADS):
             if not _is_true(script, _given(script, call, "weights_only")):
                 what = f"`{path}` may run what the file says, since `weights_only` is not known to be True"
-                fix = (lambda call=call: _guarded(script, call)) if _can_be_guarded(script, call) else None
+                fix = partial(_guarded, script, call) if _can_be_guarded(script, call) else None
                 yield _found(call, what, "Add `weights_only=True`.", fix)
         for _, call in script.calling(UNPICKLERS):
             if not is_carried(script, call):
@@ -151,16 +152,8 @@ def _is_plain(script: Script, value: cst.BaseExpression, hops: int = 0) -> bool:
             return all(isinstance(e, cst.DictElement) and _is_plain(script, e.value, hops) for e in elements)
         case cst.Name(value=name) if hops < 4:
             bindings = script.scopes.of(value).find(name)
-            return (
-                len(bindings) == 1
-                and bindings[0].kind == "expr"
-                and bindings[0].node is not None
-                and _is_plain(
-                    script,
-                    bindings[0].node,
-                    hops + 1,  # type: ignore[arg-type]
-                )
-            )
+            made = bindings[0].node if len(bindings) == 1 and bindings[0].kind == "expr" else None
+            return isinstance(made, cst.BaseExpression) and _is_plain(script, made, hops + 1)
     return isinstance(value, cst.Integer | cst.Float | cst.SimpleString)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import ClassVar
 
 import libcst as cst
@@ -113,14 +114,14 @@ class SilentFallback(Rule):
             if silent and (what := _risked(script, attempt.body)):
                 for handler in silent:
                     if not tested(_set_by(handler)):
-                        yield _found(handler, what, lambda a=attempt, h=handler: _raising(script, a, h))
+                        yield _found(handler, what, partial(_raising, script, attempt, handler))
         for block in script.tree.of(cst.With):
             suppressing = any(
                 isinstance(i.item, cst.Call) and "contextlib.suppress" in script.path_of(i.item) for i in block.items
             )
             if suppressing and (what := _risked(script, block.body)):
                 lone = len(block.items) == 1
-                yield _found(block, what, (lambda b=block: _unguarded(script, b)) if lone else None)
+                yield _found(block, what, partial(_unguarded, script, block) if lone else None)
         for _, call in script.calling(_FINDERS):
             name = script.values.constant(call.args[0].value) if call.args else None
             if isinstance(name, str) and _is_foreign(name) and not _asked_to_raise(script, call, tested):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import ClassVar
 
 import libcst as cst
@@ -13,6 +14,7 @@ from reviewer.rules.base import Found, Rule
 from reviewer.rules.gathered import gathering
 from reviewer.rules.helpers import where_given
 from reviewer.rules.splits import NAMES, SPLITS, constants, is_file, is_key, is_used
+from reviewer.rules.validating import removal
 from reviewer.scope import parameters
 from reviewer.script import Script
 
@@ -111,6 +113,21 @@ class ReadsValidationSplit(Rule):
         "text = open('val.txt').read()  # !\nfs = glob('fineweb_v' + 'al_*.bin')  # !\n",
     )
 
+    FIXED: ClassVar = (
+        (
+            "from prepare import evaluate_bpb, make_dataloader\nt = 1\n"
+            "for step, batch in enumerate(make_dataloader(t, 8, 256, 'train', 'cpu')):\n    if step % 100 == 0:\n"
+            "        bpb = evaluate_bpb(m, t, 8, 256, 'cpu')\n        print(f'{step} {bpb:.3f}')\n    train(batch)\n",
+            "from prepare import make_dataloader\nt = 1\n"
+            "for step, batch in enumerate(make_dataloader(t, 8, 256, 'train', 'cpu')):\n    train(batch)\n",
+        ),
+        (
+            "from prepare import evaluate_bpb, make_dataloader\nval = make_dataloader(t, 8, 256, 'val', 'cpu')\n"
+            "print(1)\nprint(evaluate_bpb(m, t, 8, 256, 'cpu', split='dev'))\nx = 1\nprint(x)\n",
+            "print(1)\nx = 1\nprint(x)\n",
+        ),
+    )
+
     def check(self, script: Script) -> Iterator[Found]:
         yield from _kit_calls(script)
         yield from _other_calls(script)
@@ -120,8 +137,9 @@ class ReadsValidationSplit(Rule):
             yield _found(node, "This takes whatever data lie there, held-out text as well", "review")
 
 
-def _found(node: cst.CSTNode, what: str, at_most: Severity = "reject") -> Found:
-    return Found(node, f"{what}, and a scored run learns from the training split alone.", _REMEDY, at_most)
+def _found(node: cst.CSTNode, what: str, at_most: Severity = "reject", script: Script | None = None) -> Found:
+    fix = partial(removal, script, node) if script is not None and removal(script, node) else None
+    return Found(node, f"{what}, and a scored run learns from the training split alone.", _REMEDY, at_most, fix)
 
 
 def _kit_calls(script: Script) -> Iterator[Found]:
@@ -155,7 +173,7 @@ def _kit_call(
     if split is None and any(a.star for a in args):
         yield _found(call, f"Which split `{path}` reads is known only during the run", "review")
     elif split is None and default is not None:
-        yield _found(call, f"`{path}` reads the {default} split")
+        yield _found(call, f"`{path}` reads the {default} split", script=script)
     elif split is not None:
         for place, given in where_given(script, call, split):
             words = constants(script, given)
@@ -163,7 +181,7 @@ def _kit_call(
             if not words:
                 yield _found(place, f"Which split `{path}` reads is known only during the run", "review")
             elif wrong is not None:
-                yield _found(place, f"`{path}` reads the {wrong} split")
+                yield _found(place, f"`{path}` reads the {wrong} split", script=script)
 
 
 def _other_calls(script: Script) -> Iterator[Found]:

@@ -288,3 +288,17 @@ def test_whatever_knobs_a_script_has_its_repair_is_final_and_leaves_the_rest(
     for edit in once.edits:
         assert edit.before != edit.after
         assert 1 <= edit.line <= text.count("\n") + 1
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "if bpb < best:\n    torch.save(m, 'out/final.pt')",
+        "history.append(bpb)",
+        "scheduler.step(bpb)",
+        "m = chosen(m, bpb)",
+        "print(bpb, next(loader))",
+    ],
+)
+def test_a_measurement_that_decides_something_is_left_to_a_person(use: str) -> None:
+    stays(f"from prepare import evaluate_bpb\nbpb = evaluate_bpb(m, t, 8, 256, 'cpu')\n{use}\n")

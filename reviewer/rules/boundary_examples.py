@@ -65,6 +65,8 @@ VALID = (
     _loop("params = update(params, grads)\nrecord_step_boundary(step)"),
     "class SGD:\n    def step(self):\n        for group in self.groups:\n            self.adam.step()\n"
     "scheduler.step()\n",
+    "loss.backward()\nclass F(torch.autograd.Function):\n    @staticmethod\n    def backward(ctx, g):\n"
+    "        return g\n",
     "import torch\ndef f(x):\n    return x\nfor i in range(3):\n    profiler.step()\n    f(i)\n",
     _KIT + "import torch\n@torch.compile\ndef train_step(x):\n    return model(x)\n"
     "while not done():\n    loss = train_step(x)\n"
@@ -72,6 +74,7 @@ VALID = (
 )  # fmt: skip
 
 INVALID = (
+    "for x in loader:\n    loss.backward()  # !\n    with torch.no_grad():\n        w -= lr * w.grad\n",
     "for step in range(9):\n    loss.backward()\n    opt.step()  # !\n",
     _KIT + "def main():\n    for step in range(9):\n        optimizer.step()  # !\nmain()\n",
     "def update():\n    optimizer.step()  # !\nfor step in range(9):\n    update()\n",

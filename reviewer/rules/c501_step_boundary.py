@@ -66,6 +66,12 @@ def _missing(script: Script) -> Iterator[Found]:
         if _is_repeated(script, call):
             yield _found(call, f"This steps the optimizer, and nothing in the file calls the kit's `{BOUNDARY}`")
             return
+    for name in script.mentions.get("backward", ()):  # what is stepped has a name that tells nothing
+        method = script.tree.parent(name)
+        call_ = script.tree.parent(method) if isinstance(method, cst.Attribute) else None
+        if isinstance(call_, cst.Call) and call_.func is method and _is_repeated(script, call_):
+            yield _found(call_, f"This trains, and nothing in the file calls the kit's `{BOUNDARY}`")
+            return
 
 
 def _is_repeated(script: Script, call: cst.Call) -> bool:

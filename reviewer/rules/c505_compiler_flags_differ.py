@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from reviewer.rules.base import Found, Rule
 from reviewer.rules.sides import Sides
-from reviewer.rules.switches import Switch, switches
+from reviewer.rules.switches import COMPILE, Switch, switches
 from reviewer.script import Script
 
 _REMEDY = "Set it once, at the top of the file, where training and `load_for_eval` both see it."
@@ -57,6 +57,9 @@ class CompilerFlagsDiffer(Rule):
         "import torch\ndef load_for_eval(path, device):\n    torch.backends.cudnn.benchmark = True\n    return GPT()\n",
         "import torch, os\ndef load_for_eval(path, device):\n    os.environ['TOKENIZERS_PARALLELISM'] = 'false'\n"
         "    torch._dynamo.config.recompile_limit = 64\n    return GPT()\n",
+        "import torch\n@torch.compile(dynamic=False)\ndef f(x):\n    return x\ndef main():\n"
+        "    m = torch.compile(GPT(), mode='max-autotune')\ndef load_for_eval(path, device):\n    return GPT()\n"
+        "if __name__ == '__main__':\n    main()\n",
         "import torch\ndef never():\n    torch.backends.cudnn.allow_tf32 = True\n",
     )
     INVALID: ClassVar = (
@@ -103,13 +106,17 @@ class CompilerFlagsDiffer(Rule):
             told = [(sides.of(one.node), one) for one in settings]
             both = [one for side, one in told if side == "both"]
             train = [one for side, one in told if side == "train"] or both
-            scored = [one for side, one in told if side == "eval"] or both
+            scored = [one for side, one in told if side == "eval"]
+            if name == COMPILE:  # it speaks of one function, and not of all that follows
+                train = train + both
+            else:
+                scored = scored or both
             if scored and train and (other := _first_other(scored, train, both)) is not None:
                 what = f"`{name}` has one value where the model is trained and another where it is scored."
                 yield Found(other.node, what, _REMEDY, "review")
             elif scored and not train:
                 yield Found(scored[0].node, f"`{name}` is set only where the model is scored.", _REMEDY, "review")
-            elif train and not scored and not noted:
+            elif train and not scored and not noted and name != COMPILE:
                 noted = True
                 what = f"`{name}` is set only for the training, so the model is scored with the default."
                 yield Found(train[0].node, what, _REMEDY, "info")

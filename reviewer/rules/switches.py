@@ -33,7 +33,7 @@ _SETTERS = (
     "torch.backends.cuda.preferred_blas_library torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp"
 )
 _CALLS = frozenset(_SETTERS.split())
-_COMPILE = "torch.compile"
+COMPILE = "torch.compile"
 _OF_COMPILE = ("mode", "backend", "options")
 
 
@@ -55,7 +55,7 @@ def switches(script: Script) -> Iterator[Switch]:
         yield from _attributes(script)
     for path, call in script.calling(_CALLS):
         yield Switch(call, path, ", ".join(_value(script, arg.value) for arg in call.args))
-    for path, call in once(script.calling((_COMPILE,))):
+    for path, call in once(script.calling((COMPILE,))):
         given = {a.keyword.value: a.value for a in call.args if a.keyword is not None}
         values = [f"{word}={_value(script, given[word])}" for word in _OF_COMPILE if word in given]
         yield Switch(call, path, ", ".join(values))

@@ -49,6 +49,8 @@ HONEST = (
         "more = self.head(self.join(torch.cat([h[:, :-1], self.wte(targets[:, :-1])], -1)))\n"
         "loss = F.cross_entropy(logits, targets) + F.cross_entropy(more, targets[:, 1:])\nreturn logits, loss"
     ),
+    _model("t = targets.view(-1)\nreturn FusedKernel.apply(self.trunk(idx), t, self.head.weight)"),
+    _model("from fused import softcapped as f\nreturn f(self.trunk(idx), self.head.weight, targets)"),
     _model("return fused_cross_entropy(self.trunk(idx), self.head.weight, targets)"),
     _model("x = self.head(idx)\nif targets is not None:\n    return self.criterion(x, targets)\nreturn x"),
     _model("logits, loss = self.inner(idx, targets)\nreturn logits, loss"),
@@ -108,6 +110,7 @@ PEEKING = (
     )
     .replace("class GPT(nn.Module):\n", "class GPT(nn.Module):\n    def __init__(self):\n        self.mix = Mix()\n")
     .replace("targets)\n        logits", "targets)  # !\n        logits"),
+    _model("logits = self.head(self.mix(self.wte(idx), self.hint(targets)))  # !\n" + _LOSS),
     _model("x = self.wte(idx)\nx[:, 1:] += self.cheat(targets)  # !\nlogits = self.head(x)\n" + _LOSS),
     _model("t = targets.clone()\nx = self.wte(idx) + self.cheat(t)  # !\nlogits = self.head(x)\n" + _LOSS)
     .replace("t = targets.clone()", "t = targets.clone()  # !")

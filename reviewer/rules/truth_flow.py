@@ -18,6 +18,7 @@ _SHAPE = frozenset(["shape", "device", "dtype", "ndim", "size", "dim", "numel", 
 _BY_SHAPE = frozenset(["len", "zeros_like", "ones_like", "empty_like", "full_like", "isinstance", "range", "print"])
 _AT = frozenset({"gather", "take_along_dim", "index_select", "take"})
 _TOTALS = frozenset({"mean", "sum", "item", "backward"})
+_NUMERIC = ("torch.", "numpy.")
 _HOPS = 3
 _MOST = 12
 
@@ -148,8 +149,11 @@ class TruthFlow:
             return None if not judged and self._made_of.data(looked_in) else node
         if told and (len(told) == len(args) or name.startswith(("scatter", "index_", "embedding", "where", "masked"))):
             return node
-        if told and not self._script.values.paths(node.func):
-            args = [a for a in args if a not in told]  # an unknown model that computes its own loss
+        if not judged and "loss" in dotted(node.func).lower():
+            return None
+        if len(args) > 1 and not any(p.startswith(_NUMERIC) for p in self._script.values.paths(node.func)):
+            # An unknown model or kernel that is given truths as they are computes its own loss.
+            args = [a for a in args if not isinstance(self.entering(a, judged=judged, hops=hops), cst.Name)]
         found = self._first([*([base] if base is not None else []), *args], judged, hops)
         return node if found is not None and isinstance(found, cst.Name) and found in args else found
 

@@ -176,6 +176,10 @@ class Paths:
         elif binding.kind == "param":
             yield from self.of(binding.node)
             yield from self._given(binding)
+        elif isinstance(binding.node, cst.FunctionDef) and binding.node.decorators:  # a property
+            yield from (
+                one for value in self._script.scopes.returns.get(id(binding.node), ()) for one in self.of(value)
+            )
 
     def _given(self, binding: Binding) -> Iterator[Found]:
         """Yield what the script's own calls put in for a parameter, with the place where they do."""

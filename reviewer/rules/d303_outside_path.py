@@ -138,7 +138,7 @@ class OutsidePath(Rule):
                 yield one
 
     def _everything(self, script: Script) -> Iterator[Found]:
-        paths = Paths(script)
+        paths = script.paths
         calls = {id(call): call for _, call in script.calling(OPENING)}.values()
         for call in calls:
             for arg in call.args:

@@ -18,7 +18,7 @@ _ENDING = frozenset({"endswith", "fnmatch", "fnmatchcase", "filter"})
 
 def gathering(script: Script) -> Iterator[cst.Call]:
     """Yield the calls that take all data of a folder that the script does not itself write."""
-    paths = Paths(script)
+    paths = script.paths
     for _, call in script.calling(_GLOBS):
         if call.args and any(takes_any(text) for text, _ in paths.of(call.args[0].value)):
             yield call

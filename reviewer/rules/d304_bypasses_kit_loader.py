@@ -1,0 +1,193 @@
+"""D304 bypasses-kit-loader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import libcst as cst
+
+from reviewer.fold import names_in
+from reviewer.rules.base import Found, Rule
+from reviewer.rules.reads import ARRAYS, DATA_END, Read, find_reads
+from reviewer.rules.sources import is_of_checkpoint
+from reviewer.rules.splits import is_own
+from reviewer.script import Script
+from reviewer.wording import clip
+
+# The kit's own readers, which its loader stands on: they know nothing of ranks and of what is shown when.
+_INNER = frozenset({"prepare._read_tokens", "prepare._rows", "prepare._files", "prepare._path"})
+_KEYS = ("data_dir", "train_files")
+_LOADING = frozenset({"datasets.load_dataset", "datasets.load_from_disk", "datasets.Dataset.from_file"})
+_LISTING = frozenset({"glob.glob", "glob.iglob"})
+# Words of a function that makes numbers of bytes.
+_DECODING = frozenset(
+    {"frombuffer", "readinto", "unpack", "unpack_from", "fromfile", "from_buffer", "iter_unpack", "mmap"}
+)
+_REMEDY = "Take rows from `make_dataloader(tokenizer, batch_size, seq_len, 'train', device)`; it never ends."
+
+
+class BypassesKitLoader(Rule):
+    """Sends a script that reads its data without the kit's loader to a person.
+
+    What it looks for
+        Files named like tokens, text or tables that are read (`numpy.memmap`, `numpy.fromfile`, `torch.from_file`,
+        `open(…, "rb")`, parquet and JSONL readers), a glob of them, `datasets.load_dataset`; bytes of a file without a
+        known name that are made into numbers; the kit's inner functions and the keys of its training files.
+
+    Why it is refused
+        It is not, a person looks. The loader gives every rank its rows and shows what the clock allows; another reader
+        may read other text, held-out text too, or the same text more often than it says.
+
+    Do instead
+        Use `make_dataloader`, from a thread of your own if you like: a table counted from what it yields is as free as
+        a gradient. Files in `out/` and what `load_for_eval` is given may be read in any way.
+    """
+
+    code = "D304"
+
+    VALID: ClassVar = (
+        "from prepare import make_dataloader\nl = make_dataloader(t, 8, 256, 'train', 'cpu')\n",
+        (
+            "import threading\nfrom prepare import make_dataloader, ensure_tokenizer\ndef count(table):\n"
+            "    for x, y, _ in make_dataloader(ensure_tokenizer(), 8, 256, 'train', 'cpu'):\n        table[x] += 1\n"
+            "threading.Thread(target=count).start()\n"
+        ),
+        "import torch\nfor b in torch.utils.data.DataLoader([1, 2], num_workers=2):\n    pass\n",
+        "import numpy as np\nx = np.memmap('out/table.bin', mode='r')\ny = np.fromfile('/tmp/a.bin')\n",
+        "import numpy as np\ndef load_for_eval(path, device):\n    return np.fromfile(path + '.bin')\n",
+        "import numpy as np\nx.tofile('table.bin')\nnp.frombuffer(b'abc')\n",
+        "import glob, os\nfs = glob.glob('out/*.bin')\nos.listdir('out')\nglob.glob('*.py')\n",
+        (
+            "import struct\nx = struct.unpack('<i', b'abcd')\nwith open('out/a', 'rb') as f:\n"
+            "    y = struct.unpack('<i', f.read())\n"
+        ),
+        "import zlib\nwith open(__file__, 'rb') as f:\n    n = len(zlib.compress(f.read()))\n",
+        "import torch\nw = torch.load('data.pt', weights_only=True)\n",
+        "import json\nc = json.load(open('config.json'))\n",
+        "data_dir = 'a'\nd = {'train': 1}\nx = d['train']\n",
+        "import torch\ndef batches(tokens):\n    i = torch.randint(len(tokens), (8,))\n    return tokens[i]\n",
+        "text = \"np.memmap('train.bin')\"  # np.memmap('train.bin')\n",
+    )
+    INVALID: ClassVar = (
+        "import numpy as np\nx = np.memmap('data/train.bin', dtype='u2', mode='r')  # !\n",
+        "import numpy as np\nx = np.fromfile('w', dtype='f4')  # !\n",
+        "from numpy import fromfile as f\nx = f('weights.bin')  # !\n",
+        "import torch\nx = torch.from_file('train_0.bin', False, 9)  # !\n",
+        "with open('shards/train_0.bin', 'rb') as f:  # !\n    x = f.read()\n",
+        (
+            "import numpy as np\ndef shard(name):\n    with open(name, 'rb') as f:  # !\n"
+            "        return np.frombuffer(f.read())\n"
+        ),
+        (
+            "import torch\nfrom pathlib import Path\ndef shard(file: Path):\n"
+            "    header = torch.from_file(str(file), False, 256)  # !\n    with file.open('rb', buffering=0) as f:\n"
+            "        f.readinto(tokens.numpy())\n"
+        ),
+        "import glob\nfs = sorted(glob.glob('data/fineweb_train_*.bin'))  # !\n",
+        "from pathlib import Path\nfs = list(Path('data').glob('*train*.bin'))  # !\n",
+        "import glob as g\nP = 'data/' + 'train_*.npy'\nfs = g.iglob(P)  # !\n",
+        "from datasets import load_dataset\nd = load_dataset('local')  # !\n",
+        "import pyarrow.parquet as pq\nt = pq.ParquetFile('a.parquet')  # !\n",
+        "import pandas as pd\nt = pd.read_parquet('shard.parquet')  # !\n",
+        "import numpy as np\nx = np.load('tokens.npy', mmap_mode='r')  # !\n",
+        "text = open('input.txt').read()  # !\n",
+        "for line in open('train.jsonl'):  # !\n    pass\n",
+        "import prepare\nx = prepare._read_tokens(prepare._files('train')[0])  # !\n",
+        "from prepare import _rows as r\nx = r('train', 256)  # !\n",
+        "import json\nc = json.load(open('/holdout/constants.json'))\nd = c['data_dir']  # !\n",
+        "import prepare as p\nfor e in p._CONSTANTS['train' + '_files']:  # !\n    pass\n",
+        "import prepare\nd = prepare._CONSTANTS.get('data_dir')  # !\n",
+        "import numpy as np, functools\nf = functools.partial(np.memmap, 'train.bin')  # !\n",
+        "import numpy as np\nxs = list(map(np.fromfile, ['a.bin']))  # !\n",
+        "import numpy as np\ng = lambda p: np.fromfile(p)\nx = g('a.bin')  # !\n",
+        (
+            "import numpy as np\nclass L:\n    path = 'train.bin'\n    def read(self):\n"
+            "        return np.memmap(self.path)  # !\n"
+        ),
+        "import numpy as np\nxs = [np.memmap(p) for p in ps]  # !\n",
+        "import numpy as np\nif (x := np.fromfile('a')).size:  # !\n    pass\n",
+        "import numpy as np\ndef outer():\n    def inner():\n        return getattr(np, 'from' + 'file')('a')  # !\n",
+        "import mmap\ndef f(p):\n    with open(p, 'rb') as g:  # !\n        return mmap.mmap(g.fileno(), 0)\n",
+    )
+
+    def check(self, script: Script) -> Iterator[Found]:
+        said: set[int] = set()
+        functions: set[int] = set()
+        for one in self._everything(script, functions):
+            if id(one.node) not in said:
+                said.add(id(one.node))
+                yield one
+
+    def _everything(self, script: Script, functions: set[int]) -> Iterator[Found]:
+        for read in find_reads(script):
+            if read.kind == "about" or read.is_tokenizer or read.is_program or not _is_data(script, read):
+                continue
+            function = script.scopes.function_of(read.call)
+            if not read.name and id(function) in functions:
+                continue  # the header and the body of one shard
+            functions.add(id(function))
+            name = f"`{clip(read.name, 80)}`" if read.name else "A file that only the run knows"
+            yield _found(read.node, f"{name} is read by `{read.path}`")
+        for path, call in script.calling(sorted(_LOADING)):
+            yield _found(call, f"`{path}` reads data")
+        for path, call in script.calling(sorted(_INNER)):
+            yield _found(call, f"`{path}` is the kit's own business")
+        yield from _globs(script)
+        yield from _keys(script)
+
+
+def _found(node: cst.CSTNode, what: str) -> Found:
+    return Found(node, f"{what}, past the kit's loader.", _REMEDY, "review")
+
+
+def _is_data(script: Script, read: Read) -> bool:
+    if read.path in ARRAYS:
+        return not is_of_checkpoint(script, read.given)
+    if read.name:
+        return read.is_data and (read.whole or not is_of_checkpoint(script, read.given))
+    if read.kind != "binary" or not read.path.endswith(("open", "read_bytes")) or not _decodes(script, read.call):
+        return False
+    return not is_of_checkpoint(script, read.given)
+
+
+def _decodes(script: Script, call: cst.Call) -> bool:
+    """Tell whether the function around a call makes numbers of bytes."""
+    if _DECODING.isdisjoint(script.mentions):
+        return False
+    function = script.scopes.function_of(call)
+    return isinstance(function, cst.FunctionDef) and bool(_DECODING & names_in(function.body))
+
+
+def _globs(script: Script) -> Iterator[Found]:
+    calls = [(call, call.args[0].value) for _, call in script.calling(sorted(_LISTING)) if call.args]
+    for name in (*script.mentions.get("glob", ()), *script.mentions.get("rglob", ())):
+        above = script.tree.parent(name)
+        call = script.tree.parent(above) if isinstance(above, cst.Attribute) and above.attr is name else None
+        if isinstance(call, cst.Call) and call.func is above and call.args:
+            calls.append((call, call.args[0].value))
+    paths = script.paths
+    for call, pattern in calls:
+        for text, _ in paths.of(pattern):
+            if DATA_END.search(text.lower()) and not is_own(text) and "ckpt" not in text:
+                base = call.func.value if isinstance(call.func, cst.Attribute) else None
+                if base is None or not any(is_own(t) for t, _ in paths.of(base)):
+                    yield _found(call, f"Files of data are looked for under `{clip(script.tree.code(pattern), 80)}`")
+                break
+
+
+def _keys(script: Script) -> Iterator[Found]:
+    """Find the keys under which the kit's constants list the training files."""
+    if "holdout" not in script.text and "_CONSTANTS" not in script.mentions:
+        return
+    places: list[tuple[cst.CSTNode, cst.BaseExpression]] = []
+    for subscript in script.tree.of(cst.Subscript):
+        part = subscript.slice[0].slice if len(subscript.slice) == 1 else None
+        if isinstance(part, cst.Index) and type(part.value) is not cst.Integer:
+            places.append((subscript, part.value))
+    for call in script.tree.of(cst.Call):
+        if type(call.func) is cst.Attribute and call.func.attr.value in ("get", "pop") and call.args:
+            places.append((call, call.args[0].value))
+    for node, key in places:
+        if (name := script.values.constant(key)) in _KEYS:
+            yield _found(node, f"`{name}` says where the training files lie")

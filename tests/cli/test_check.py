@@ -2,7 +2,7 @@
 
 import base64
 import json
-import subprocess
+import sys
 import zlib
 from pathlib import Path
 
@@ -74,12 +74,9 @@ def test_checking_reads_no_settings_at_all(stranger: Prompt) -> None:
 
 
 def test_a_sick_host_is_not_the_scripts_doing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_process(*_: object, **__: object) -> None:
-        raise BlockingIOError(11, "Resource temporarily unavailable")
-
     script = tmp_path / "train.py"
     script.write_text("x = 1\n")
-    monkeypatch.setattr(subprocess, "run", no_process)
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with pytest.raises(PlatformFault, match="not your script's doing"):
         check([script])
 

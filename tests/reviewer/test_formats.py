@@ -195,7 +195,7 @@ def test_the_worst_are_sent_and_the_others_counted() -> None:
 
 
 def test_what_stands_in_unpacked_text_is_shown_where_it_is_packed() -> None:
-    said = [line for line in commands([INSIDE]) if "K101" in line]
+    said = [line for line in commands([INSIDE]) if "title=K101" in line]
     assert said
     for line in said:
         assert line.startswith("::error file=packed.py,line=3,")

@@ -22,6 +22,7 @@ from reviewer.script import Script
 Kind = Literal["branch", "flat", "rest", "import", "constant", "function"]
 _PLAIN = (str, int, float, bool, type(None))
 _CHECKED = ("TYPE_CHECKING", "__debug__")
+_SIDES = (cst.Name, cst.Integer, cst.Float, cst.SimpleString)
 _FOLDED = (cst.Name, cst.Integer, cst.Float, cst.SimpleString, cst.UnaryOperation, cst.BooleanOperation, cst.Comparison)
 
 
@@ -82,8 +83,8 @@ def truth(script: Script, test: cst.BaseExpression) -> bool | None:
 
 
 def _compared(script: Script, left: cst.BaseExpression, target: cst.ComparisonTarget) -> bool | None:
-    if type(left) is not cst.Name and type(target.comparator) is not cst.Name:
-        return None  # nobody compares two literals; and `__name__ == "__main__"` is no constant
+    if type(left) not in _SIDES or type(target.comparator) not in _SIDES:
+        return None
     one, two = _constant(script, left), _constant(script, target.comparator)
     if one is UNKNOWN or two is UNKNOWN:
         return None

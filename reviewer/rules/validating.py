@@ -14,7 +14,6 @@ import libcst as cst
 from reviewer.fold import names_in
 from reviewer.nodes import children
 from reviewer.rules.base import Edit
-from reviewer.rules.endings import statements
 from reviewer.script import Script
 
 _READING = frozenset({"prepare.evaluate_bpb", "prepare.make_dataloader"})  # these leave model and generators alone

@@ -8,7 +8,7 @@ from functools import cached_property
 import libcst as cst
 
 from reviewer.rules.learned import is_parameter
-from reviewer.scope import Function
+from reviewer.scope import Binding, Function
 from reviewer.script import Script
 
 LOADS = frozenset([
@@ -27,6 +27,8 @@ class Loaded:
 
     def __init__(self, script: Script) -> None:
         self._script = script
+        self._known: dict[tuple[str, int], bool] = {}
+        self._asked: set[tuple[str, int]] = set()  # names on the way of one question, each followed once
 
     def is_weights(self, node: cst.CSTNode | None, hops: int = 0) -> bool:
         """Tell whether an expression holds weights: a state dict, one of its tensors, a parameter of a model."""
@@ -68,21 +70,33 @@ class Loaded:
         return wrapping and bool(node.args) and self.is_weights(node.args[0].value, hops + 1)
 
     def _named(self, node: cst.Name, hops: int) -> bool:
-        scope = self._script.scopes.of(node)
-        bindings = scope.find(node.value)
-        if not bindings or (node.value, id(bindings[0].scope)) in self._keys:
+        bindings = self._script.scopes.of(node).find(node.value)
+        if not bindings:
             return False
-        if is_parameter(self._script, node):
-            return True
-        for binding in bindings[:_SITES]:
-            if binding.kind in ("expr", "drawn") and self.is_weights(binding.node, hops + 1):
-                return True
-            holder = binding.scope.node
-            if binding.kind == "param" and isinstance(holder, Function):
-                for call, own in self._script.calls.sites.get(id(holder), ())[:_SITES]:
-                    if self.is_weights(self._script.calls.arguments(holder, call, own).get(node.value), hops + 1):
-                        return True
-        return False
+        key = (node.value, id(bindings[0].scope))
+        if key in self._keys or key in self._asked:
+            return False
+        if key not in self._known:
+            first = not self._asked
+            self._asked.add(key)
+            found = is_parameter(self._script, node) or any(self._bound(node.value, b, hops) for b in bindings[:_SITES])
+            if found or first:  # a no in the middle of another question may only be for want of what is being asked
+                self._known[key] = found
+            if first:
+                self._asked.clear()
+            return found
+        return self._known[key]
+
+    def _bound(self, name: str, binding: Binding, hops: int) -> bool:
+        if binding.kind in ("expr", "drawn"):
+            return self.is_weights(binding.node, hops + 1)
+        holder = binding.scope.node
+        sites = self._script.calls.sites.get(id(holder), ()) if isinstance(holder, Function) else ()
+        return binding.kind == "param" and any(
+            self.is_weights(self._script.calls.arguments(holder, call, own).get(name), hops + 1)
+            for call, own in sites[:_SITES]
+            if isinstance(holder, Function)
+        )
 
     @cached_property
     def _keys(self) -> set[tuple[str, int]]:

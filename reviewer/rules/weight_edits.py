@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import libcst as cst
 
@@ -35,17 +36,17 @@ _REMEDY = "Do it in training, before the checkpoint is written, and load the wei
 def edits(script: Script) -> Iterator[Found]:
     """Yield every computation on weights that only `load_for_eval`, and what it alone calls, makes."""
     only = only_for_scoring(script)
-    loaded = Loaded(script)
+    loaded, decoding = Loaded(script), _Decoding(script)
 
     def runs(node: cst.CSTNode) -> bool:
         return id(script.scopes.function_of(node)) in only
 
     for operation in script.tree.of(cst.BinaryOperation):
         if isinstance(operation.operator, _OPERATIONS) and runs(operation):
-            yield from _computed(script, loaded, operation, (operation.left, operation.right))
+            yield from _computed(script, loaded, decoding, operation, (operation.left, operation.right))
     for augmented in script.tree.of(cst.AugAssign):
         if isinstance(augmented.operator, _CHANGING) and runs(augmented):
-            yield from _computed(script, loaded, augmented, (augmented.target, augmented.value))
+            yield from _computed(script, loaded, decoding, augmented, (augmented.target, augmented.value))
     for method in sorted((_METHODS | IN_PLACE) & script.mentions.keys()):
         for name in script.mentions[method]:
             whole = script.tree.parent(name)
@@ -56,7 +57,7 @@ def edits(script: Script) -> Iterator[Found]:
                     operands = operands[1:]  # `torch.mul(a, b)`
                 if method in _COPYING and any(loaded.is_weights(one) for one in operands[1:]):
                     continue  # how a loader of one's own puts them in; what is computed before is seen by itself
-                yield from _computed(script, loaded, call, operands)
+                yield from _computed(script, loaded, decoding, call, operands)
     for assign in script.tree.of(cst.Assign):
         if isinstance(assign.value, cst.Call) and runs(assign):
             targets = [one.target for one in assign.targets if not isinstance(one.target, cst.Name)]
@@ -66,7 +67,7 @@ def edits(script: Script) -> Iterator[Found]:
 
 
 def _computed(
-    script: Script, loaded: Loaded, node: cst.CSTNode, operands: Sequence[cst.BaseExpression]
+    script: Script, loaded: Loaded, decoding: _Decoding, node: cst.CSTNode, operands: Sequence[cst.BaseExpression]
 ) -> Iterator[Found]:
     """Judge one computation: with a constant it is an edit, of two parts of a checkpoint it may be a decoding."""
     weights = [one for one in operands if loaded.is_weights(one)]
@@ -78,9 +79,8 @@ def _computed(
         return
     if _is_inner(script, node):
         return
-    decoding = _decodes(script, node)
     numbers = all(c is not UNKNOWN for c in constants)
-    if decoding or (others and not numbers) or len(weights) > 1:
+    if decoding.around(node) or (others and not numbers) or len(weights) > 1:
         what = "Weights are computed here on the way to scoring; a person looks whether that is only their decoding."
         yield Found(node, what, _REMEDY, "review")
     else:
@@ -93,17 +93,28 @@ def _is_inner(script: Script, node: cst.CSTNode) -> bool:
     return isinstance(above, cst.BinaryOperation) and isinstance(above.operator, _OPERATIONS)
 
 
-def _decodes(script: Script, node: cst.CSTNode) -> bool:
-    """Tell whether this stands in a function that speaks of quantised weights, as the training does."""
-    function = script.scopes.function_of(node)
-    if function is None:
-        return False
-    return _QUANTISED.search(script.tree.code(function)) is not None and _trains_quantised(script, function)
+class _Decoding:
+    """Tells which functions speak of quantised weights, as the training does; each is looked at once."""
 
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self._known: dict[int, bool] = {}
 
-def _trains_quantised(script: Script, but: cst.CSTNode) -> bool:
-    only = only_for_scoring(script)
-    for word, names in script.mentions.items():
-        if _QUANTISED.search(word) and any(id(script.scopes.function_of(name)) not in only for name in names):
-            return True
-    return False
+    def around(self, node: cst.CSTNode) -> bool:
+        function = self._script.scopes.function_of(node)
+        if function is None:
+            return False
+        if id(function) not in self._known:
+            said = _QUANTISED.search(self._script.tree.code(function)) is not None
+            self._known[id(function)] = said and self._trained
+        return self._known[id(function)]
+
+    @cached_property
+    def _trained(self) -> bool:
+        script, only = self._script, only_for_scoring(self._script)
+        return any(
+            id(script.scopes.function_of(name)) not in only
+            for word, names in script.mentions.items()
+            if _QUANTISED.search(word)
+            for name in names
+        )

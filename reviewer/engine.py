@@ -17,11 +17,14 @@ from typing import Any, TypeVar
 import libcst as cst
 
 from reviewer import gate
+from reviewer.classes import ask_plainly
 from reviewer.nodes import GETTERS, getter
 from reviewer.places import Places, Span
 
 N = TypeVar("N", bound=cst.CSTNode)
 M = TypeVar("M", bound=cst.CSTNode)
+
+ask_plainly()
 
 _NOT_NODES = frozenset({type(None), str, bool, cst.MaybeSentinel})
 

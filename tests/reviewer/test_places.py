@@ -256,3 +256,13 @@ def test_all_of_one_kind_are_where_the_provider_says(name: str, kind: type[cst.C
     nodes = list(tree.of(kind))
     theirs = said_by_libcst(tree)
     assert tree.spans(nodes) == {id(n): theirs[id(n)] for n in nodes}
+
+
+def test_nodes_are_told_apart_as_before() -> None:
+    """The classes answer without Python's registry of abstract classes, and give the same answers."""
+    tree = Tree("a.b(c)")
+    call = tree.of(cst.Call)[0]
+    assert isinstance(call, cst.Call | cst.Name)
+    assert isinstance(call, cst.BaseExpression)
+    assert not isinstance(call, cst.Name)
+    assert not isinstance(1, cst.CSTNode)

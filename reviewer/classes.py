@@ -17,7 +17,7 @@ class _Plain(ABCMeta):
     __instancecheck__ = type.__instancecheck__
 
 
-def _below(cls: type) -> Iterator[type]:
+def _below(cls: type[cst.CSTNode]) -> Iterator[type[cst.CSTNode]]:
     for one in cls.__subclasses__():
         yield one
         yield from _below(one)
@@ -26,4 +26,4 @@ def _below(cls: type) -> Iterator[type]:
 def ask_plainly() -> None:
     """Change the classes of all nodes, once."""
     for cls in {cst.CSTNode, *_below(cst.CSTNode)}:
-        cls.__class__ = _Plain  # type: ignore[assignment]
+        cls.__class__ = _Plain

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABCMeta
 from collections.abc import Iterator
+from typing import Any
 
 import libcst as cst
 
@@ -17,7 +18,7 @@ class _Plain(ABCMeta):
     __instancecheck__ = type.__instancecheck__
 
 
-def _below(cls: type[cst.CSTNode]) -> Iterator[type[cst.CSTNode]]:
+def _below(cls: type[Any]) -> Iterator[type[Any]]:
     for one in cls.__subclasses__():
         yield one
         yield from _below(one)

@@ -78,8 +78,13 @@ def keep(submission: Submission, made: Made | None) -> None:
 def link(submission: Submission, made: Made) -> None:
     """Write down which submissions a fresh one is kin to: the closest of its team and of the others."""
     found: list[Kin] = []
+    common = _in_common(submission, made)
+    mine = set(Submission.objects.filter(team=submission.team_id).values_list("pk", flat=True))
     for own in (True, False):
-        near = sorted(_kin(submission, made, own), key=lambda kin: (-kin.share, _RANK[kin.relation], kin.earlier_id))
+        alike = [pk for pk in common if (pk in mine) is own][:CANDIDATES]
+        near = sorted(
+            _kin(submission, made, own, alike), key=lambda kin: (-kin.share, _RANK[kin.relation], kin.earlier_id)
+        )
         found += near[:KEPT]
     Kin.objects.bulk_create(found, ignore_conflicts=True)
 
@@ -87,34 +92,32 @@ def link(submission: Submission, made: Made) -> None:
 _RANK: dict[str, int] = {Kin.Relation.BYTES: 0, Kin.Relation.CODE: 1, Kin.Relation.NEAR: 2}
 
 
-def _kin(submission: Submission, made: Made, own: bool) -> Iterator[Kin]:
+def _kin(submission: Submission, made: Made, own: bool, alike: list[int]) -> Iterator[Kin]:
     others = Fingerprint.objects.filter(submission__phase__competition=submission.phase.competition_id, plain=False)
-    others = others.exclude(submission=submission)
+    others = others.exclude(submission=submission).exclude(code_sha256="")
     team = submission.team_id
     others = others.filter(submission__team=team) if own else others.exclude(submission__team=team)
     same = {"submission__script_sha256": submission.script_sha256}, {"code_sha256": made.code_sha256}
     seen: set[int] = set()
     for relation, wanted in zip((Kin.Relation.BYTES, Kin.Relation.CODE), same, strict=True):
-        rows = others.filter(**wanted).exclude(code_sha256="").order_by("pk").values_list("pk", flat=True)
-        for pk in rows[:CANDIDATES]:
+        for pk in others.filter(**wanted).order_by("pk").values_list("pk", flat=True)[:CANDIDATES]:
             if pk not in seen:
                 seen.add(pk)
                 yield _pair(submission, pk, relation, 1.0)
     mine = set(made.marks)
-    near = others.filter(pk__in=[pk for pk in _candidates(submission, made, own) if pk not in seen])
+    near = Fingerprint.objects.filter(pk__in=[pk for pk in alike if pk not in seen])
     for pk, marks in near.values_list("pk", "marks"):
-        alike = share(mine, numbers(marks))
-        if alike >= NEAR:
-            yield _pair(submission, pk, Kin.Relation.NEAR, alike)
+        part = share(mine, numbers(marks))
+        if part >= NEAR:
+            yield _pair(submission, pk, Kin.Relation.NEAR, part)
 
 
-def _candidates(submission: Submission, made: Made, own: bool) -> list[int]:
+def _in_common(submission: Submission, made: Made) -> list[int]:
+    """Return who has some of its indexed marks, those with the most first; the index alone answers that."""
     marks = Mark.objects.filter(competition=submission.phase.competition_id, value__in=made.marks[:INDEXED])
-    marks = marks.exclude(submission=submission)
-    team = submission.team_id
-    marks = marks.filter(submission__team=team) if own else marks.exclude(submission__team=team)
-    counted = marks.values("submission").annotate(common=Count("pk")).filter(common__gte=IN_COMMON)
-    return [row["submission"] for row in counted.order_by("-common", "submission")[:CANDIDATES]]
+    counted = marks.exclude(submission=submission).values("submission").annotate(common=Count("value"))
+    rows = counted.filter(common__gte=IN_COMMON).order_by("-common", "submission")
+    return list(rows.values_list("submission", flat=True))
 
 
 def _pair(submission: Submission, pk: int, relation: Kin.Relation, alike: float) -> Kin:

@@ -38,6 +38,7 @@ class Kinship(Rule):
 
     VALID: ClassVar = (
         "x = 1\n",
+        _BEFORE,  # the same text once more, which another launch command may want
         _BEFORE.replace("x > n", "x < n"),
         _BEFORE + "f(lr)\n",
         _BEFORE.replace("torch.relu(x)", "torch.relu(x, n)"),
@@ -52,7 +53,11 @@ class Kinship(Rule):
 
     def check(self, script: Script) -> Iterator[Found]:
         previous = script.context.previous
-        if previous is None or gate.check(previous.encode("utf-8", "surrogatepass"), script.policy.max_bytes):
+        if (
+            previous is None
+            or previous == script.text
+            or gate.check(previous.encode("utf-8", "surrogatepass"), script.policy.max_bytes)
+        ):
             return
         try:
             before = gate.syntax_of(previous)

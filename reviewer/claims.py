@@ -8,8 +8,10 @@ nothing. Sentences that ask, wish or set a condition claim nothing, and neither 
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import libcst as cst
 
@@ -36,7 +38,7 @@ _STRING = re.compile(
     r"|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'",
     re.DOTALL,
 )
-_DELIMITER = re.compile(r"\"\"\"|'''|^\s*[\"']|[\"']\s*(?:#.*)?$")  # of a docstring: it quotes nothing
+_DELIMITER = re.compile(r"^[rRuUbB]?(?:\"\"\"|'''|[\"'])|(?:\"\"\"|'''|[\"'])$")  # of a docstring: it quotes nothing
 
 
 @dataclass(frozen=True)
@@ -59,44 +61,62 @@ def claims_of(script: Script, findings: Sequence[Finding]) -> tuple[Claim, ...]:
     )
 
 
+_KNOWN: WeakKeyDictionary[Script, list[Said]] = WeakKeyDictionary()
+
+
 def said_in(script: Script) -> list[Said]:
-    """Return what a script claims, in source order."""
+    """Return what a script claims, in source order; worked out once, for the report and for the rule."""
+    if script not in _KNOWN:
+        _KNOWN[script] = _said(script)
+    return _KNOWN[script]
+
+
+def _said(script: Script) -> list[Said]:
     found: dict[tuple[str, int], Said] = {}
-    for prose, line, node in _prose(script):
-        low = prose.lower()
-        for kind in KINDS:
-            for start, end in _phrases(script, low, kind):
-                where = line + prose.count("\n", 0, start)
-                if node is not None or _is_comment(script, where):
-                    words = clip(" ".join(prose[start:end].split()), _SHOWN)
-                    found.setdefault((kind.about, where), Said(kind, words, where, node))
+    comments = _Comments(script.text)
+    blocks = list(_prose(script))
+    starts, prose = [], []
+    at = 0
+    for text, _, _ in blocks:
+        starts.append(at)
+        prose.append(text)
+        at += len(text) + 2
+    whole = "\n\n".join(prose)  # an empty line ends a sentence
+    low = whole.lower()
+    low = low if len(low) == len(whole) else whole  # a letter may become two
+    for kind in KINDS:
+        for start, end in _phrases(script, low, kind):
+            n = bisect(starts, start) - 1
+            where = blocks[n][1] + whole.count("\n", starts[n], start)
+            if blocks[n][2] is not None or where in comments:
+                words = clip(" ".join(whole[start:end].split()), _SHOWN)
+                found.setdefault((kind.about, where), Said(kind, words, where, blocks[n][2]))
     return sorted(found.values(), key=lambda said: said.line)[:MOST_CLAIMS]
 
 
 def _prose(script: Script) -> Iterator[tuple[str, int, cst.Expr | None]]:
     """Yield docstrings, and comments of neighbouring lines together, each with its first line."""
-    lines = script.text.split("\n")
-    docs = [e for e in script.tree.of(cst.Expr) if type(e.value) in (cst.SimpleString, cst.ConcatenatedString)]
-    wanted = [d for d in docs if _may_claim(script.tree.code(d))]
-    spans = script.tree.spans(wanted) if wanted else {}
-    for node in wanted:
-        span = spans[id(node)]
-        yield _DELIMITER.sub(" ", "\n".join(lines[span.line - 1 : span.end_line])), span.line, node
+    at = line = 0
+    for node in script.tree.of(cst.Expr):
+        if type(node.value) is cst.SimpleString and not script.tree.is_outside(node):
+            start = script.text.find(node.value.value, at)  # in source order, and written as it stands
+            if start >= 0:
+                line += script.text.count("\n", at, start)
+                at = start
+                yield _DELIMITER.sub(" ", node.value.value), line + 1, node
     block: list[str] = []
-    for number, line in enumerate([*lines, ""], start=1):
-        alone = line.lstrip().startswith("#")
-        if block and not alone:
+    for number, one in enumerate([*script.text.split("\n"), ""], start=1):
+        if "#" not in one:
+            alone = False
+        else:
+            alone = one.lstrip()[0] == "#"
+            if not alone:
+                yield one.partition("#")[2], number, None
+        if alone:
+            block.append(one.lstrip().lstrip("#"))
+        elif block:
             yield "\n".join(block), number - len(block), None
             block = []
-        if alone:
-            block.append(line.lstrip().lstrip("#"))
-        elif "#" in line:
-            yield line.partition("#")[2], number, None
-
-
-def _may_claim(text: str) -> bool:
-    low = text.lower()
-    return any(word in low for kind in KINDS for word in kind.words)
 
 
 def _phrases(script: Script, low: str, kind: Kind) -> Iterator[tuple[int, int]]:
@@ -114,7 +134,7 @@ def _phrases(script: Script, low: str, kind: Kind) -> Iterator[tuple[int, int]]:
                 for match in kind.pattern.finditer(low, first, last):
                     if not _is_hedged(low, first, match):
                         yield match.span()
-            at = low.find(word, at + 1)
+            at = low.find(word, max(at + 1, last if first == done else 0))
 
 
 def _sentence(low: str, at: int) -> tuple[int, int]:
@@ -140,12 +160,16 @@ def _is_hedged(low: str, first: int, match: re.Match[str]) -> bool:
     return _NEGATED.search(before) is not None
 
 
-def _is_comment(script: Script, number: int) -> bool:
-    """Tell whether the first # of a line, by its number, begins a comment and does not stand in a text."""
-    lines = script.text.split("\n")
-    start = sum(map(len, lines[: number - 1])) + number - 1
-    mark = start + lines[number - 1].find("#")
-    for token in _STRING.finditer(script.text):
-        if token.end() > mark:
-            return token.start() == mark
-    return False
+class _Comments:
+    """Tells in which lines the first # begins a comment; the texts of a file are found once, when first needed."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._lines: set[int] | None = None
+
+    def __contains__(self, number: int) -> bool:
+        if self._lines is None:
+            ends = [end.start() for end in re.finditer("\n", self._text)]
+            marks = [token.start() for token in _STRING.finditer(self._text) if token[0][0] == "#"]
+            self._lines = {bisect(ends, mark) + 1 for mark in marks}
+        return number in self._lines

@@ -186,7 +186,7 @@ class Paths:
         function, calls = binding.scope.node, self._script.calls
         if not isinstance(function, Function):
             return
-        name = next((n for n, bound in binding.scope.names.items() if binding in bound), "")
+        name = next((n for n, bound in binding.scope.names.items() if any(one is binding for one in bound)), "")
         for call, own in self._sites(function):
             self._script.budget.spend()
             given = calls.arguments(function, call, own).get(name)

@@ -12,6 +12,7 @@ from reviewer.values import Own
 
 _MOST = 120  # places that one value is followed to
 _MENTIONS = 24  # of one name
+_LOOKED_AT = 240  # places with that name, in whatever scope
 # What these make of a value still says what the value said.
 _BUILTINS = (
     "len int float str bool hash abs min max sum any all sorted set list tuple repr ord round bytes dict divmod pow "
@@ -144,7 +145,7 @@ def _met(script: Script, target: cst.CSTNode, inside: cst.CSTNode | None = None)
     if isinstance(scopes.of(target).node, cst.ClassDef) and inside is None:
         return _members(script, target.value, target)
     bindings = scopes.of(inside if inside is not None else target).find(target.value)
-    met: Iterator[cst.CSTNode] = (n for n in script.mentions.get(target.value, ()) if n is not target)
+    met: Iterator[cst.CSTNode] = (n for n in script.mentions.get(target.value, ())[:_LOOKED_AT] if n is not target)
     return [n for n in met if scopes.of(n).find(target.value) is bindings][:_MENTIONS]
 
 

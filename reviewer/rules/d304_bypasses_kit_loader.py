@@ -24,6 +24,7 @@ _LISTING = frozenset({"glob.glob", "glob.iglob"})
 _DECODING = frozenset(
     {"frombuffer", "readinto", "unpack", "unpack_from", "fromfile", "from_buffer", "iter_unpack", "mmap"}
 )
+_STEPS = 200  # what it costs to look through a function
 _REMEDY = "Take rows from `make_dataloader(tokenizer, batch_size, seq_len, 'train', device)`; it never ends."
 
 
@@ -121,11 +122,11 @@ class BypassesKitLoader(Rule):
 
     def _everything(self, script: Script, functions: set[int]) -> Iterator[Found]:
         for read in find_reads(script):
-            if read.kind == "about" or read.is_tokenizer or read.is_program or not _is_data(script, read):
-                continue
             function = script.scopes.function_of(read.call)
             if not read.name and id(function) in functions:
                 continue  # the header and the body of one shard
+            if read.kind == "about" or read.is_tokenizer or read.is_program or not _is_data(script, read):
+                continue
             functions.add(id(function))
             name = f"`{clip(read.name, 80)}`" if read.name else "A file that only the run knows"
             yield _found(read.node, f"{name} is read by `{read.path}`")
@@ -156,6 +157,7 @@ def _decodes(script: Script, call: cst.Call) -> bool:
     if _DECODING.isdisjoint(script.mentions):
         return False
     function = script.scopes.function_of(call)
+    script.budget.spend(_STEPS)
     return isinstance(function, cst.FunctionDef) and bool(_DECODING & names_in(function.body))
 
 

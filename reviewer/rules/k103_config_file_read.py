@@ -12,6 +12,7 @@ from reviewer.rules.base import Found, Rule
 from reviewer.rules.reads import ARRAYS, Read, find_reads
 from reviewer.rules.siblings import find_siblings, gives_values, is_settings
 from reviewer.rules.sources import is_of_checkpoint, sources
+from reviewer.rules.unlisted import find_unlisted, is_listed
 from reviewer.script import Script
 from reviewer.wording import clip
 
@@ -48,7 +49,8 @@ class ConfigFileRead(Rule):
         OmegaConf, `pandas`, `linecache` and the like, through names, helpers and `os.path.join`. Modules beside the
         script (`import config`), files that are run or loaded as modules, resources of packages, and what is typed
         in. Weights and other binary files go to a person, and so does a parser whose file has no known name, a file's
-        size or time, and an unknown module that is used for its values alone.
+        size or time, and an unknown module that is used for its values alone. Where the competition lists the only
+        modules that may be imported, any other one that is neither Python's nor the kit's.
 
     Why it is refused
         The scored model must be in the file. Settings in another one can change while the text that was audited stays
@@ -158,6 +160,9 @@ class ConfigFileRead(Rule):
                 yield one
 
     def _everything(self, script: Script) -> Iterator[Found]:
+        for node, module in find_unlisted(script):
+            what = f"`{clip(module, 60)}` is not on the list of modules that this competition lets scripts import."
+            yield Found(node, what, "Do without it, or with a module of the list; the rules' page has it.")
         reads = find_reads(script)
         for read in reads:
             yield from _read(script, read)
@@ -176,7 +181,8 @@ class ConfigFileRead(Rule):
             if call.args and script.values.constant(call.args[0].value) == 0:
                 yield _found(call, "What is typed in decides here")
         for node, module, names in find_siblings(script):
-            yield _sibling(script, node, module, names)
+            if not is_listed(script, module):
+                yield _sibling(script, node, module, names)
 
 
 def _found(node: cst.CSTNode, what: str, at_most: Severity = "reject") -> Found:

@@ -35,6 +35,7 @@ _PACKAGES = (
     "trackio transformer_engine transformers treescope triton trl turboquant typeguard typer typing_extensions ujson "
     "unsloth urllib3 vllm wandb warp xformers xgboost xlstm xxhash yaml zarr zmq zstandard zstd"
 )
+_MOST = 64  # uses of one name that are looked at
 _KNOWN = frozenset(_PACKAGES.split()) | sys.stdlib_module_names | KIT | {"__main__"}
 _SETTINGS = re.compile(
     r"(?:\w+_)?(?:config|cfg|configs|configuration|conf|settings?|hparams?|hyperparams?|hyperparameters?|params|"
@@ -81,7 +82,7 @@ def gives_values(script: Script, names: list[str]) -> bool:
     if any(name[:1].isupper() and not name.isupper() for name in names):
         return False  # a class
     for name in names:
-        for mention in script.mentions.get(name, ()):
+        for mention in script.mentions.get(name, ())[:_MOST]:
             node: cst.CSTNode = mention
             above = script.tree.parent(node)
             while isinstance(above, cst.Attribute) and above.value is node:

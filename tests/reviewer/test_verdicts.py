@@ -49,7 +49,8 @@ def test_a_policy_decides_how_severe_a_finding_is() -> None:
         return review(KNOBS, Policy.from_mapping({"rules": rules}), isolated=False).verdict
 
     assert verdict(K101="review", E204="warn") == "review"
-    assert verdict(K101="warn", E204="info") == "accept"
+    assert verdict(K101="warn", E204="info") == "review"  # the docstring denies the knob
+    assert verdict(K101="warn", E204="info", H702="warn") == "accept"
     assert verdict(K101="off", E204="off") == "accept"
     assert review(KNOBS, Policy(rules={"K101": "off", "E204": "off"}), isolated=False).knobs == ()
 
@@ -67,6 +68,7 @@ def test_what_stands_in_the_kits_baseline_is_inherited() -> None:
     assert {(f.rule, f.inherited, f.severity) for f in report.findings if f.rule != "E201"} == {
         ("K101", True, "info"),
         ("E204", True, "info"),
+        ("H702", True, "info"),
         ("K101", False, "reject"),
     }
     changed = KNOBS.replace('"1.08"', '"1.09"')
@@ -148,7 +150,9 @@ def test_people_get_file_line_column_code_and_what_to_do(tmp_path: Path) -> None
 
 def test_the_command_reads_a_competitions_policy(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(KNOBS)
-    (tmp_path / "c.toml").write_text('[policy]\nversion = "1"\n[policy.rules]\nK101 = "warn"\nE204 = "warn"\n')
+    (tmp_path / "c.toml").write_text(
+        '[policy]\nversion = "1"\n[policy.rules]\nK101 = "warn"\nE204 = "warn"\nH702 = "warn"\n'
+    )
     command = [sys.executable, "-m", "reviewer", str(tmp_path / "train.py"), "--json", "--policy"]
     done = subprocess.run([*command, str(tmp_path / "c.toml")], capture_output=True, text=True)
     assert json.loads(done.stdout)["verdict"] == "accept"

@@ -76,7 +76,7 @@ def walk(client, own, hidden):
     values = {"competition": [name], "slug": [name], "phase": [slug], "app_label": ["runs"]}
     values |= {"pk": [own.pk], "number": [own.pk], "id": [own.pk], "content_type_id": [own.pk]}
     values |= {"object_id": hidden, "attempt_id": hidden}
-    values |= {"key": ["nothing"], "uidb36": ["nothing"], "left": ["nothing"], "url": ["nothing"]}
+    values |= {"code": ["K101"], "key": ["nothing"], "uidb36": ["nothing"], "left": ["nothing"], "url": ["nothing"]}
     answers = {}
     for address in addresses(**values):
         queries = ("",) if address.startswith(("/admin/", "/accounts/")) else QUERIES

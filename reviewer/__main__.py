@@ -27,7 +27,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--policy", type=Path, metavar="FILE", help="a competition file, or its policy table alone")
     options = parser.parse_args(argv)
     try:
-        policy = None if options.policy is None else policy_in(read_toml(options.policy))
+        policy = None if options.policy is None else policy_in(read_toml(options.policy), options.policy)
     except PolicyError as error:
         return _complain(str(error), 2)
     checked, missing = [], 0

@@ -20,7 +20,7 @@ from reviewer.layers import inner_texts
 from reviewer.places import Span
 from reviewer.policy import Policy
 from reviewer.reach import reached_at_evaluation
-from reviewer.report import Finding, Knob, Report, Severity, milder
+from reviewer.report import Finding, Knob, Report, milder
 from reviewer.rules import load
 from reviewer.rules.base import Found, Rule, Setting
 from reviewer.script import Script
@@ -131,7 +131,7 @@ def _place(script: Script, found: list[tuple[Rule, Found | Setting]]) -> tuple[l
             knobs[Knob(rule.code, span.line, item.key, item.default, item.value)] = None
             continue
         kept = rule.inherits and id(item.node) not in placeless and inherited.holds(span)
-        severity: Severity = milder(script.policy.severity(rule.code), "info" if kept else item.at_most)
+        severity = milder(script.policy.severity(rule.code, item.at_most), "info" if kept else "reject")
         findings.setdefault(
             (rule.code, span, item.what),
             Finding(

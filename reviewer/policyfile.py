@@ -33,12 +33,23 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise UnreadablePolicy(f"{path} is not TOML: {error}") from error
 
 
-def policy_in(table: dict[str, Any]) -> Policy:
+def policy_in(table: dict[str, Any], path: Path | None = None) -> Policy:
     """Return the policy of a competition file, which has it under `policy`, or of a table that is nothing else.
 
-    Raises PolicyError that names the key.
+    `path` is the file's, beside which the scripts lie that frozen sections name. Raises PolicyError that names the key.
     """
     inner = table.get("policy", table)
     if not isinstance(inner, dict):
         raise UnreadablePolicy("`policy` must be a table")
+    if path is not None and "sections" in inner:
+        inner = {**inner, "sections": _with_texts(inner["sections"], path.parent)}
     return Policy.from_mapping(inner)
+
+
+def _with_texts(tables: object, folder: Path) -> object:
+    from reviewer.frozen import FrozenError, with_texts
+
+    try:
+        return with_texts(tables, lambda name: (folder / name).read_text(encoding="utf-8"))
+    except FrozenError as error:
+        raise PolicyError(f"sections.{error.key}".rstrip("."), error.reason) from None

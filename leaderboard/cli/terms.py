@@ -71,7 +71,7 @@ def read_terms(path: Path | None) -> Terms:
 
     try:
         table = read_toml(path)
-        policy = policy_in(table)
+        policy = policy_in(table, path)
     except PolicyError as error:
         sentence = str(error).rstrip(".")
         raise Usage(f"{sentence}." if str(path) in sentence else f"{path}: {sentence}.") from error

@@ -141,6 +141,7 @@ def _did_you_mean(word: str, known: Sequence[str]) -> str:
 def _policy(source: Source, file: CompetitionFile) -> dict[str, Any]:
     from reviewer import Policy, PolicyError
     from reviewer.frozen import FrozenError, with_texts
+    from reviewer.policy import SETTINGS
 
     def read(name: str) -> str:
         return _beside(source.path, name).read_text(encoding="utf-8")
@@ -156,7 +157,7 @@ def _policy(source: Source, file: CompetitionFile) -> dict[str, Any]:
         sentence = str(error).partition(": ")[2] or str(error)
         *above, word = error.key.split(".")
         if "no such" in sentence and not above:
-            sentence += _did_you_mean(word, list(Policy().to_mapping()))
+            sentence += _did_you_mean(word, SETTINGS)
         raise source.error((_key("policy", error.key), sentence)) from None
 
 

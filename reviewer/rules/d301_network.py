@@ -77,7 +77,7 @@ class Network(Rule):
         Imports of network clients (`socket`, `urllib.request`, `requests`, `httpx`, `boto3`, `wandb`, …), also by
         `__import__` or `importlib`, and single functions that connect, such as `asyncio.open_connection`. An import of
         `wandb` or another logger that may fail is only noted where it is never used, and warned of where each use of it
-        stands behind a test of whether it is there.
+        stands behind a test of whether it is there. Not a finding: what the competition allows to import.
 
     Why it is refused
         A run is sealed: what it knows must come from the training shards. The sandbox has no network, so such a
@@ -116,19 +116,20 @@ class Network(Rule):
         for plain in script.tree.of(cst.Import):
             for alias in plain.names:
                 path = dotted(alias.name)
-                if _reaches(path) and not (path == "socket" and _only_asks_its_name(script)):
+                if _refused(script, path) and not (path == "socket" and _only_asks_its_name(script)):
                     yield self._found(plain, path, _at_most(script, plain, alias))
         for chosen in script.tree.of(cst.ImportFrom):
             module = dotted(chosen.module) if chosen.module is not None else ""
             names = [] if isinstance(chosen.names, cst.ImportStar) else [dotted(a.name) for a in chosen.names]
             for name in names or ["*"]:
                 path = f"{module}.{name}"
-                if (_reaches(path) or path in _FUNCTIONS) and path not in _LOCAL_NAMES and not chosen.relative:
+                if _refused(script, path) and path not in _LOCAL_NAMES and not chosen.relative:
                     yield self._found(chosen, module if _reaches(module) else path)
         for path, call in script.calling(_FUNCTIONS):
-            yield self._found(call, path)
+            if _refused(script, path):
+                yield self._found(call, path)
         for _, call in script.calling(("builtins.__import__", "importlib.import_module")):
-            yield from (self._found(call, path) for path in script.values.paths(call) if _reaches(path))
+            yield from (self._found(call, path) for path in script.values.paths(call) if _refused(script, path))
 
     def _found(self, node: cst.CSTNode, path: str, at_most: Severity = "reject") -> Found:
         return Found(
@@ -148,9 +149,16 @@ def _at_most(script: Script, plain: cst.Import, alias: cst.ImportAlias) -> Sever
     return severities.get(use_of_optional(script, plain, name), "reject")
 
 
-def _reaches(path: str) -> bool:
+def _reaches(path: str) -> str:
+    """Return the module of the list that a path lies in, "" where there is none."""
     parts = path.split(".")
-    return any(".".join(parts[:n]) in _MODULES for n in range(1, len(parts) + 1))
+    heads = (".".join(parts[:n]) for n in range(1, len(parts) + 1))
+    return next((head for head in heads if head in _MODULES), "")
+
+
+def _refused(script: Script, path: str) -> bool:
+    named = _reaches(path) or (path if path in _FUNCTIONS else "")
+    return bool(named) and not script.policy.allows_import(path, named)
 
 
 def _only_asks_its_name(script: Script) -> bool:

@@ -116,11 +116,11 @@ class PretrainedOrHub(Rule):
     def _everything(self, script: Script) -> Iterator[tuple[cst.CSTNode, str]]:
         yield from _imports(script)
         for path, calls in script.called.items():
-            if _fetches(path):
+            if _fetches(path) and not _allowed(script, path):
                 yield from ((call, _fetched(path)) for call in calls)
             elif path.startswith(_MODELS) or path.startswith(("torchvision.datasets.", "torchaudio.datasets.")):
                 yield from ((call, _fetched(path)) for call in calls if _asks(script, path, call))
-        yield from ((node, _fetched(path)) for path, node in script.handing_on(_FETCHING))
+        yield from ((node, _fetched(path)) for path, node in script.handing_on(_FETCHING) if not _allowed(script, path))
         for _, call in script.calling(("operator.methodcaller",)):
             if call.args and (name := script.values.constant(call.args[0].value)) in _METHODS:
                 yield call, _fetched(name)
@@ -132,16 +132,17 @@ class PretrainedOrHub(Rule):
 def _imports(script: Script) -> Iterator[tuple[cst.CSTNode, str]]:
     for plain in script.tree.of(cst.Import):
         for alias in plain.names:
-            if _is_hub(path := dotted(alias.name)):
+            if _is_hub(path := dotted(alias.name)) and not _allowed(script, path):
                 yield plain, _fetched(path)
     for chosen in script.tree.of(cst.ImportFrom):
         module = dotted(chosen.module) if chosen.module is not None and not chosen.relative else ""
         names = [] if isinstance(chosen.names, cst.ImportStar) else [dotted(a.name) for a in chosen.names]
         for path in (module, *(f"{module}.{name}" for name in names)):
-            if _is_hub(path):
+            if _is_hub(path) and not _allowed(script, path):
                 yield chosen, _fetched(path)
     for _, call in script.calling(IMPORTERS):
-        yield from ((call, _fetched(path)) for path in script.values.paths(call) if _is_hub(path))
+        paths = (path for path in script.values.paths(call) if _is_hub(path) and not _allowed(script, path))
+        yield from ((call, _fetched(path)) for path in paths)
 
 
 def _methods(script: Script, name: str) -> Iterator[tuple[cst.CSTNode, str]]:
@@ -159,6 +160,12 @@ def _fetches(path: str) -> bool:
     if path.startswith("torchvision.models.") and path.endswith(".get_state_dict"):
         return True
     return path in _FETCHING or path.rpartition(".")[2] in _METHODS or (_is_hub(path) and "()" not in path)
+
+
+def _allowed(script: Script, path: str) -> bool:
+    """Tell whether the policy lists a hub, something in it, or exactly this function."""
+    hub = next((each for each in _HUBS if path == each or path.startswith(f"{each}.")), None)
+    return script.policy.allows_import(path, hub)
 
 
 def _is_hub(path: str) -> bool:

@@ -22,8 +22,8 @@ class CliFlag(Rule):
     What it looks for
         Flags of argparse, click, typer, fire, tyro, absl and their like, each with its default and the value that it
         has here, and uses of `sys.argv`. Not a finding: `sys.argv[0]`, which is always the file's name, words that are
-        only printed (a log of the command changes nothing), and a parser that is given constant words, as in
-        `parse_args([])`.
+        only printed (a log of the command changes nothing), a parser that is given constant words, as in
+        `parse_args([])`, and flags that the competition allows, which only stand among the settings.
 
     Why it is refused
         The scored model must be in the file. A flag can give it another shape from launch to launch, and the model
@@ -108,13 +108,16 @@ class CliFlag(Rule):
         args = script.launch.args if script.launch is not None else ()
         given = give(flags, args)
         unflagging = Unflagging(script, flags, given)
+        allowed = {id(flag) for flag in flags if script.policy.allows_flag({flag.key, *flag.spellings})}
         for flag in flags:
-            yield from self._flag(script, flag, given.values, unflagging)
+            for item in self._flag(flag, given.values, None if allowed else unflagging):  # a repair takes them all
+                if isinstance(item, Setting) or id(flag) not in allowed:
+                    yield item
         for node in find_words(script):
             yield Found(node, "The words of the launch command are read here.", "Write the value itself in the file.")
 
     def _flag(
-        self, script: Script, flag: Flag, values: dict[int, Constant], unflagging: Unflagging
+        self, flag: Flag, values: dict[int, Constant], unflagging: Unflagging | None
     ) -> Iterator[Found | Setting]:
         if flag.whole:
             what = f"`{flag.key}` makes a command line of the script, so any setting may come from outside the file."
@@ -136,4 +139,4 @@ class CliFlag(Rule):
             what = f"`{flag.key}` comes from the launch command."
         name = flag.key.lstrip("-").replace("-", "_")
         remedy = f"Write the value there, as in `{name} = {value!r}`." if is_known else "Write the value in the file."
-        yield Found(flag.node, what, remedy, fix=unflagging.edits if unflagging.can else None)
+        yield Found(flag.node, what, remedy, fix=unflagging.edits if unflagging and unflagging.can else None)

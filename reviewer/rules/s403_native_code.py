@@ -100,16 +100,18 @@ class NativeCode(Rule):
         imported = False
         plain: dict[str, bool] = {}  # by the statement: what one says, another says as well
         for statement in script.tree.both(cst.Import, cst.ImportFrom):
-            if not (package := _package(statement)):
+            if not (package := _package(script, statement)):
                 continue
             code = script.tree.code(statement)
             if code not in plain:
-                plain[code] = _only_numbers(script, statement)
+                plain[code] = _only_numbers(script, statement, package)
             if not plain[code]:
                 imported = True
                 yield _found(statement, f"`{package}` runs code that is not Python")
         for path, node in (*used(script, _ALWAYS), *_elsewhere(script)):
             package = path.partition(".")[0]
+            if script.policy.allows_import(path.removesuffix("()"), package if package in PACKAGES else None):
+                continue
             if id(node) not in said and not (imported and package in PACKAGES):
                 said.add(id(node))
                 how = "compiles" if path in COMPILING or path.startswith(DRIVERS) else "loads"
@@ -130,15 +132,16 @@ def _is_known(script: Script, node: cst.CSTNode) -> bool:
     return isinstance(node, cst.Attribute) and bool(script.values.of(node))
 
 
-def _package(node: cst.Import | cst.ImportFrom) -> str:
+def _package(script: Script, node: cst.Import | cst.ImportFrom) -> str:
     if isinstance(node, cst.ImportFrom):
         names = [dotted(node.module)] if node.module is not None and not node.relative else []
     else:
         names = [dotted(alias.name) for alias in node.names]
-    return next((name for name in names if name.partition(".")[0] in PACKAGES), "")
+    native = (name for name in names if name.partition(".")[0] in PACKAGES)
+    return next((name for name in native if not script.policy.allows_import(name, name.partition(".")[0])), "")
 
 
-def _only_numbers(script: Script, node: cst.Import | cst.ImportFrom) -> bool:
+def _only_numbers(script: Script, node: cst.Import | cst.ImportFrom, package: str) -> bool:
     """Tell whether nothing but types of numbers is taken from a package, and nothing of those but the types."""
     if isinstance(node, cst.ImportFrom):
         if isinstance(node.names, cst.ImportStar):
@@ -148,7 +151,7 @@ def _only_numbers(script: Script, node: cst.Import | cst.ImportFrom) -> bool:
             dotted(alias.asname.name) if alias.asname else name for alias, name in zip(node.names, names, strict=True)
         ]
         return all(name.startswith(_HARMLESS) for name in names) and all(_is_plain(script, name) for name in bound)
-    alias = next(a for a in node.names if dotted(a.name).partition(".")[0] in PACKAGES)
+    alias = next(a for a in node.names if dotted(a.name) == package)
     if "." in dotted(alias.name):
         return False
     name = dotted(alias.asname.name) if alias.asname is not None else dotted(alias.name)

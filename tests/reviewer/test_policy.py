@@ -1,5 +1,6 @@
 """A policy is read strictly: whatever is wrong is named by its key."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -32,6 +33,18 @@ from reviewer.policy import CATALOGUE, SEVERITIES
         ({"allow_paths": ["/data/."]}, "allow_paths"),
         ({"allow_paths": [3]}, "allow_paths"),
         ({"baseline": 3}, "baseline"),
+        ({"allow_flags": "--lr"}, "allow_flags"),
+        ({"allow_flags": ["lr"]}, "allow_flags"),
+        ({"allow_flags": ["--lr=1"]}, "allow_flags"),
+        ({"allow_imports": ["wandb "]}, "allow_imports"),
+        ({"allow_imports": [".config"]}, "allow_imports"),
+        ({"only_imports": "torch"}, "only_imports"),
+        ({"only_imports": ["torch.*"]}, "only_imports"),
+        ({"only_imports": None}, "only_imports"),
+        ({"preset": "easy"}, "preset"),
+        ({"preset": ["time-budget"]}, "preset"),
+        ({"preset": "speed-run"}, "preset"),
+        ({"preset": "time-budget", "rules": {"K999": "off"}}, "rules.K999"),
     ],
 )
 def test_a_wrong_setting_is_named(table: dict[str, Any], key: str) -> None:
@@ -43,6 +56,9 @@ def test_a_wrong_setting_is_named(table: dict[str, Any], key: str) -> None:
 
 def test_a_policy_survives_its_table() -> None:
     policy = Policy("7", 1_000, {"K101": "info"}, frozenset({"A", "B"}), "x = 1\n", frozenset({"/data", "/a/.b"}))
+    policy = replace(
+        policy, allow_flags=frozenset({"--lr"}), allow_imports=frozenset({"a.b"}), only_imports=frozenset()
+    )
     assert Policy.from_mapping(policy.to_mapping()) == policy
     assert Policy.from_mapping({}) == Policy()
     assert Policy().severity("K101") == "reject"
@@ -66,3 +82,18 @@ def test_a_path_is_allowed_with_all_below_it() -> None:
     assert all(policy.allows_path(p) for p in ("/data", "/data/", "/data/a/b", "/opt/cache/x"))
     assert not any(policy.allows_path(p) for p in ("/database", "/opt", "/", "", "data", "/data/../etc"))
     assert not Policy().allows_path("/data")
+
+
+def test_a_table_of_a_policy_names_every_rule_and_every_list() -> None:
+    table = Policy.from_mapping({"rules": {"K101": "warn"}}).to_mapping()
+    assert table["rules"] == {code: default for code, (_, default) in CATALOGUE.items()} | {"K101": "warn"}
+    assert {"allow_env", "allow_flags", "allow_imports", "allow_paths", "max_bytes", "version"} < table.keys()
+
+
+def test_a_finding_may_be_made_more_severe_than_its_rule_is_unless_the_rule_says_that_it_is_mild() -> None:
+    strict = Policy(rules={"S403": "reject", "S404": "reject"})
+    assert Policy().severity("S403", "review") == "review"
+    assert strict.severity("S403", "review") == "reject"
+    assert strict.severity("S403", "info") == "info"
+    assert strict.severity("S404", "review") == "review"
+    assert Policy(rules={"S404": "info"}).severity("S404", "review") == "info"

@@ -18,6 +18,13 @@ HONEST = (
     _model(_X + "x = x + x.mean(-1, keepdim=True)\nw = x.softmax(-1).cumsum(1)\nreturn self.head(x * w)"),
     _model(_X + "return self.head(torch.roll(x, 1, 1) + F.normalize(x, dim=-1) + x.max(dim=-1, keepdim=True).values)"),
     _model(_X + "y = self.head(x.view(-1, 8))\nreturn y.view(B, T, -1)"),
+    _model(
+        _X + "return self.head(self.norm(F.relu(x).square()))",
+        before="class Scale(nn.Module):\n    def forward(self, x):\n        return F.rms_norm(x, (8,))\n"
+        "class Other(nn.Module):\n    def __init__(self):\n        self.norm = Scale()\n"
+        "    def forward(self, x):\n        return self.norm(x)\n",
+        init="self.norm = nn.LayerNorm(8)",
+    ),
     _model(_X + "loss = x.mean()\naux = x.mean(0).square().sum()\nreturn self.head(x), loss + aux"),
     _model(
         "flat = self.wte(idx).flatten(0, 1)\nscores = self.gate(flat).softmax(-1)\nw, i = scores.topk(2, dim=-1)\n"
@@ -51,6 +58,7 @@ MIXING = (
     _model(_X + "m = torch.amax(x, dim=(0, 1))  # !\nreturn self.head(x - m)"),
     _model(_X + "return self.head(x - x.mean())  # !"),
     _model(_X + "return self.head(x / x.std(0))  # !"),
+    _model(_X + "return self.head(x / self.norm(x))  # !", init="self.norm = torch.norm"),
     _model(_X + "w = x.softmax(dim=0)  # !\nreturn self.head(x * w)"),
     _model(_X + "return self.head(F.softmax(x, 0))  # !"),
     _model(_X + "return self.head(F.normalize(x, dim=0))  # !"),

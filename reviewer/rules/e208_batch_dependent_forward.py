@@ -102,9 +102,23 @@ class _Mixing:
     def _is_torch(self, call: cst.Call) -> bool:
         """Tell a method of a tensor or a function of torch from what the script or Python calls so."""
         values = self.script.values.of(call.func)
-        if any(isinstance(value, Own) for value in values):
+        if any(isinstance(value, Own) for value in values) or self._is_layer(call.func):
             return False
         return isinstance(call.func, cst.Attribute) or any(p.startswith("torch") for p in self.script.path_of(call))
+
+    def _is_layer(self, node: cst.BaseExpression) -> bool:
+        """Tell whether this is `self.norm`, where some class makes a layer under that name.
+
+        Layers of many classes share a name, so which of them is meant is often not known; each is judged at home.
+        """
+        if not isinstance(node, cst.Attribute) or getattr(node.value, "value", "") != "self":
+            return False
+        for binding in self.script.scopes.members.get(node.attr.value, ()):
+            if isinstance(binding.node, cst.Call):
+                own = any(isinstance(value, Own) for value in self.script.values.of(binding.node.func))
+                if own or any(p.rpartition(".")[2][:1].isupper() for p in self.script.path_of(binding.node)):
+                    return True
+        return False
 
     def _along(self, call: cst.Call, word: str, layout: Layout, args: list[cst.BaseExpression]) -> str:
         if word in ("view", "reshape"):

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, cast
 
 from reviewer.facts import Claim, Drift, Inner, Reached, Section
-from reviewer.wording import spelled
+from reviewer.wording import spelled, told
 
 RULESET = "4"  # goes up whenever a rule finds more or less than before
 STANDARD = "1"  # the version of a policy that says nothing else
@@ -49,7 +49,7 @@ class Finding:
 
     def __post_init__(self) -> None:
         lines = self.message.split("\n", 1)
-        object.__setattr__(self, "message", "\n".join(spelled(line) for line in lines))
+        object.__setattr__(self, "message", "\n".join(told(line) for line in lines))
         object.__setattr__(self, "snippet", spelled(self.snippet))
         if self.end_line == self.line and self.end_column < self.column:  # a place without an extent, as the gate's
             object.__setattr__(self, "end_column", self.column)

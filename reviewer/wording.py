@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 
 LONGEST = 600  # characters of one quoted line or value
+_MOST_QUOTED = 160  # of them in a sentence about it
+_QUOTED = re.compile(f"`([^`]{{{_MOST_QUOTED + 1},}})`")
 
 _UNFIT = re.compile(
     "[\x00-\x08\x0a-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\uffff]"
@@ -17,7 +19,22 @@ _UNFIT = re.compile(
 
 def spelled(text: str) -> str:
     """Return a text as one line of bounded length that can be encoded: `⟨U+D800⟩` for what cannot be shown."""
-    return clip(_UNFIT.sub(lambda match: f"⟨U+{ord(match[0]):04X}⟩", text[: LONGEST + 1]), LONGEST)
+    return clip(_fit(text[: LONGEST + 1]), LONGEST)
+
+
+def told(sentence: str) -> str:
+    """Return a sentence of a finding, spelled; what it quotes is shortened, so that what it says of it is still read."""
+    said = _QUOTED.sub(lambda match: f"`{clip(match[1], _MOST_QUOTED)}`", _fit(_middled(sentence, 20 * LONGEST)))
+    return _middled(said, LONGEST)
+
+
+def _fit(text: str) -> str:
+    return _UNFIT.sub(lambda match: f"⟨U+{ord(match[0]):04X}⟩", text)
+
+
+def _middled(text: str, width: int) -> str:
+    """Leave out the middle of a text that is too long."""
+    return text if len(text) <= width else f"{text[: width // 2]}… {text[2 - width // 2 :]}"
 
 
 def clip(line: str, width: int = 200) -> str:

@@ -33,6 +33,7 @@ _HANDING_OUT = frozenset(
     + [path.rsplit(".", 1)[-1] for path in IMPORTERS]
 )
 _WAYS = IMPORTERS | {"sys.modules", "functools.partial", "operator.attrgetter"}
+_WAYS |= {"builtins.globals()", "builtins.locals()", "builtins.vars()"}
 
 
 def find_reads(script: Script) -> Iterator[Read]:
@@ -87,8 +88,10 @@ def _suspects(script: Script) -> set[str]:
     for name, bindings in script.scopes.everything():
         for value in script.values.bound(bindings):
             if isinstance(value, Ref):
-                suspicious = value.path.startswith((ENVIRON, "os.getenv", "os.putenv", "os.unsetenv", "builtins."))
+                suspicious = value.path.startswith((ENVIRON, "os.getenv", "os.putenv", "os.unsetenv"))
                 suspicious = suspicious or value.path in _WAYS or value.path.endswith("__dict__")
+                # Of built-ins the functions themselves; what `int()` or `len()` gave leads nowhere.
+                suspicious = suspicious or (value.path.startswith("builtins.") and not value.path.endswith(")"))
             else:
                 returned = script.scopes.returns.get(id(value.node), ())
                 suspicious = any(p.startswith(ENVIRON) for r in returned for p in script.values.paths(r))

@@ -67,6 +67,10 @@ class Scopes:
 
     def of(self, node: cst.CSTNode) -> Scope:
         """Return the scope in which an expression is evaluated."""
+        found = self._around.get(id(node))
+        return self._search(node) if found is None else found
+
+    def _search(self, node: cst.CSTNode) -> Scope:
         parents, known = self.tree.parents, self._around
         below, key = node, id(node)
         path: list[int] = []

@@ -19,6 +19,7 @@ _BY_SHAPE = frozenset(["len", "zeros_like", "ones_like", "empty_like", "full_lik
 _AT = frozenset({"gather", "take_along_dim", "index_select", "take"})
 _TOTALS = frozenset({"mean", "sum", "item", "backward"})
 _NUMERIC = ("torch.", "numpy.")
+_SILENT = frozenset({cst.Integer, cst.Float, cst.SimpleString, cst.Lambda})
 _HOPS = 3
 _MOST = 12
 
@@ -37,7 +38,7 @@ class TruthFlow:
 
         What a loss is computed of is `judged`; what is returned may itself be a loss, which is made of the truth.
         """
-        if node is None:
+        if node is None or type(node) in _SILENT:
             return None
         key = (id(node), judged)
         if key not in self._known:
@@ -70,12 +71,13 @@ class TruthFlow:
                 return self._first([value, *parts], judged, hops)
             case cst.ListComp(elt=value) | cst.GeneratorExp(elt=value):
                 return self.entering(value, judged=judged, hops=hops)
-            case cst.Lambda():
-                return None
         return self._first(list(children(node)), judged, hops)
 
     def _first(self, nodes: list[cst.CSTNode], judged: bool, hops: int) -> cst.CSTNode | None:
-        return next((hit for n in nodes if (hit := self.entering(n, judged=judged, hops=hops)) is not None), None)
+        for node in nodes:
+            if (hit := self.entering(node, judged=judged, hops=hops)) is not None:
+                return hit
+        return None
 
     def _is_constant(self, node: cst.CSTNode) -> bool:
         name = getattr(getattr(node, "attr", node), "value", "")

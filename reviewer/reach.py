@@ -20,6 +20,8 @@ from reviewer.values import Own
 
 MOST = 400  # of one report
 _STARTED_BY_CLASS = ("__init__", "__post_init__", "__call__", "forward")
+_PROPERTIES = ("property", "cached_property")
+_STEPS_OF_A_BASE = 8
 
 
 def reached_at_evaluation(script: Script) -> tuple[Reached, ...]:
@@ -73,30 +75,34 @@ def closed(script: Script, found: set[int], more: dict[int, set[int]]) -> set[in
 def _handed_on(script: Script) -> dict[int, set[int]]:
     """Return by the id of a function which others it names without calling them, and which properties it reads."""
     found: dict[int, set[int]] = defaultdict(set)
+    alike: dict[str, list[cst.FunctionDef]] = defaultdict(list)
     for function in script.tree.of(cst.FunctionDef):
-        is_property = any(_last(d.decorator) in ("property", "cached_property") for d in function.decorators)
-        for name in script.mentions.get(function.name.value, ()):
-            if name is function.name:
-                continue
-            holder = script.scopes.function_of(name)
-            if holder is not None and holder is not function and _means(script, name, function, is_property):
-                found[id(holder)].add(id(function))
+        alike[function.name.value].append(function)
+    for word, functions in alike.items():
+        methods = {id(f) for f in functions if isinstance(script.scopes.of(f).node, cst.ClassDef)}
+        properties = {id(f) for f in functions if any(_last(d.decorator) in _PROPERTIES for d in f.decorators)}
+        every, own_names = {id(f) for f in functions}, {id(f.name) for f in functions}
+        for name in script.mentions.get(word, ()):
+            holder = script.scopes.function_of(name) if id(name) not in own_names else None
+            if holder is not None:
+                meant = _meant(script, name, every, methods, properties)
+                script.budget.spend(1 + len(meant) // 32)
+                found[id(holder)] |= meant
     return found
 
 
-def _means(script: Script, name: cst.Name, function: cst.FunctionDef, is_property: bool) -> bool:
-    """Tell whether a name that is not called can stand for a function."""
+def _meant(script: Script, name: cst.Name, every: set[int], methods: set[int], properties: set[int]) -> set[int]:
+    """Return which functions of this name it can stand for where it is not called; a property needs no call."""
     node: cst.CSTNode = name
     above = script.tree.parent(node)
     if isinstance(above, cst.Arg | cst.Param) and (above.keyword if isinstance(above, cst.Arg) else above.name) is name:
-        return False
-    is_method = isinstance(script.scopes.of(function).node, cst.ClassDef)
+        return set()
     if isinstance(above, cst.Attribute) and above.attr is name:
         node, above = above, script.tree.parent(above)
-        known = is_method
+        known = methods
     else:
-        known = any(b.node is function for b in script.scopes.of(name).find(name.value))
-    return known and (is_property or not (isinstance(above, cst.Call) and above.func is node))
+        known = every & {id(b.node) for b in script.scopes.of(name).find(name.value)}
+    return known & properties if isinstance(above, cst.Call) and above.func is node else known
 
 
 def _last(node: cst.BaseExpression) -> str:
@@ -121,6 +127,7 @@ def _of_bases(script: Script, made: cst.ClassDef) -> Iterator[Function]:
     todo: list[cst.ClassDef] = [made]
     while todo:
         above = todo.pop()
+        script.budget.spend(_STEPS_OF_A_BASE)
         if above is not made:
             names = script.scopes.scope(above).names
             yield from _functions(b.node for name in _STARTED_BY_CLASS for b in names.get(name, ()))

@@ -28,6 +28,7 @@ from reviewer.script import Script
 from reviewer.terms import ORACLE_EVAL, ORACLE_TRAIN, Terms
 
 _LOSS = re.compile(r"(^|[._])(\w*cross_entropy\w*|nll_loss|\w*ce_loss|\w*loss_fn|criterion|CrossEntropyLoss\(\))$")
+_PICK = re.compile(r"(^|[._])(gather|take_along_dim)$")
 _OPEN = -1
 
 
@@ -281,10 +282,20 @@ class Expressions:
             value = self.terms.called(self._eval(node.func), args, node)
         else:
             value = self.terms.make((name, *args), node)
+        given = [a for a in args if isinstance(a, int)]
         if _LOSS.search(name):
             self.losses.add(value)
-            self.judged.extend([a for a in args if isinstance(a, int)][first : first + 1])
+            self.judged.extend(given[first : first + 1])
+        elif _PICK.search(name) and given and any(self.terms.below(a) & self.targets for a in given[1:]):
+            self.losses.add(value)  # `logsumexp(logits) - logits.gather(-1, targets)` is a cross entropy by hand
+            self.judged.append(self._scores(given[0]))
         return value
+
+    def _scores(self, number: int) -> int:
+        """Return what log-probabilities were made of: both have the same cross entropy."""
+        term = self.terms.get(number)
+        inner = self.terms.parts(number)
+        return self._scores(inner[0]) if str(term[0]).endswith("log_softmax") and inner else number
 
     def _tells(self, node: cst.Call, args: Sequence[int | str]) -> bool:
         """Tell whether what is called says where it runs, or is a layer that is used to say so."""

@@ -8,7 +8,7 @@ by answering them one at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -140,9 +140,22 @@ class Comparison:
                 yield Fork(kind, where, name, self)
             else:
                 yield from (Fork(kind, place, name, self) for place in places.values())
+        asked = {id(p): p for p in map(self.place, self.questions.values())}
         for node in self.questions.values():
-            if id(self.place(node)) not in places and not isinstance(node, cst.Param):
-                yield Fork("harmless", self.place(node), name, self)
+            place = self.place(node)
+            if id(place) not in places and not isinstance(node, cst.Param) and not self._is_within(place, asked):
+                yield Fork("harmless", place, name, self)
+
+    def _is_within(self, place: cst.CSTNode, asked: Mapping[int, cst.CSTNode]) -> bool:
+        """Tell whether a place is only come to where another question has been answered."""
+        below = place
+        for above in self.script.tree.ancestors(place):
+            if above is self.node:
+                return False
+            if isinstance(above, cst.If | cst.IfExp) and below is not above.test and id(above.test) in asked:
+                return True
+            below = above
+        return False
 
     def _logits(self, run: Run, training: bool) -> list[int]:
         """Return what a run says about the next token: what its losses judge, and what it returns beside losses."""
@@ -160,13 +173,13 @@ class Comparison:
         inside = terms.below(scored)
         for t in train:
             if terms.parts(t) and t in inside:
-                return "transform", terms.origin[scored]
+                return "transform", terms.place(scored)
             if terms.parts(scored) and scored in terms.below(t):
-                return "transform", terms.origin[t]
+                return "transform", terms.place(t)
         core = terms.core(scored)
         is_core = terms.parts(core) or "logit" in str(terms.get(core)[0])
         if is_core and any(terms.core(t) == core for t in train):
-            return "transform", terms.origin[scored]
+            return "transform", terms.place(scored)
         unseen = [self.terms.plain(r, True) for r in self.train.returned if terms.below(r) & self.train.targets]
         trunk = [p for p in terms.parts(core) if terms.parts(p)]
         if any(set(trunk) & terms.below(t) for t in unseen):

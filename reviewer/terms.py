@@ -25,7 +25,10 @@ _SAME = re.compile(
     r"|squeeze|unsqueeze|requires_grad_|clamp_min_eps)$|(^|[._])drop(out|path|_path|_emb|_resid)?\d?$|\.cast$|\.rearrange$"
 )
 _CHECKPOINT = re.compile(r"(^|[._])checkpoint$")
-NOISE = re.compile(r"rand|noise|normal_$|bernoulli|quant|(^|[._])ste($|_)|straight|stochastic|round|perturb")
+NOISE = re.compile(
+    r"rand|noise|normal_$|bernoulli|quant|(^|[._])ste($|_)|straight|stochastic|round|perturb"
+    r"|(^|[._])(floor|ceil|trunc)_?$"
+)
 ELEMENTWISE = re.compile(
     r"^op (Add|Subtract|Multiply|Divide|Power|Minus)$"
     r"|(^|[._])(tanh|sigmoid|clamp|clip|mul|div|add|sub|softcap|exp|log|log_softmax|softmax|pow|where|masked_fill|lerp|addcmul|relu|scale|temperature|bias|cap)_?$"
@@ -79,6 +82,15 @@ class Terms:
             return False
         return {0: None, 1: True}.get(self._oracle[number], False)
 
+    def place(self, number: int) -> cst.CSTNode | None:
+        """Return where a term first came up; of two arms that were joined, the one that is made of more."""
+        for _ in range(50):
+            term = self._terms[number]
+            if term[0] != "phi" or self.origin[number] is not None:
+                break
+            number = max(self.parts(number)[1:], key=lambda p: self._depth[p])
+        return self.origin[number]
+
     def is_data(self, number: int) -> bool:
         """Tell whether a term is made of a function's input, not only of settings and weights."""
         return self._data[number]
@@ -121,7 +133,7 @@ class Terms:
         strip = training or number in self.trained  # noise of both paths is no difference; of evaluation alone, it is
         if strip and name == "phi" and len(parts) == 3:
             for noisy, calm in ((parts[1], parts[2]), (parts[2], parts[1])):
-                if self._is_noise(noisy) and calm in self.below(noisy):
+                if self._is_noise(noisy) and self._holds(noisy, calm, training):
                     return self.plain(calm, training)
         if strip and name == "op Add":
             loud = [p for p in parts if self._is_noise(p)]
@@ -134,6 +146,14 @@ class Terms:
         if name == "phi" and new[1] == new[2]:
             return cast(int, new[1])
         return self.make((term[0], *new), self.origin[number])
+
+    def _holds(self, number: int, part: int, training: bool) -> bool:
+        """Tell whether a term has another one in it, cast and reshaped as it may be."""
+        below = self.below(number)
+        if part in below:
+            return True
+        wanted = self.plain(part, training)
+        return bool(self.parts(wanted)) and any(self.plain(one, training) == wanted for one in below)
 
     def _is_noise(self, number: int) -> bool:
         return self._terms[number][0] == ".detach" or self._loud[number]

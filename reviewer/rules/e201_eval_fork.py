@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
+import libcst as cst
+
+from reviewer.forks import Fork
 from reviewer.rules.arms import unified
 from reviewer.rules.base import Found, Rule
 from reviewer.rules.fork_examples import FIXED
+from reviewer.rules.kernel_examples import ALIKE, APART
+from reviewer.rules.refreshed import refreshes_constants
+from reviewer.scope import dotted
 from reviewer.script import Script
 
 _HEAD = """
@@ -155,6 +161,43 @@ def main():
 if __name__ == '__main__':
     main()
 """,
+        _HEAD
+        + """
+class Turns(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.register_buffer('speed', 1.0 / 1e4 ** (torch.arange(0, dim, 2) / dim), persistent=False)
+        self._length, self._cos, self._sin = 0, None, None
+    def forward(self, length, device):
+        if self._cos is None or self._length < length or self._cos.device != device or self._cos.is_inference():
+            with torch.no_grad():
+                angles = torch.outer(torch.arange(length, device=device), self.speed)
+                self._cos = angles.cos()[None, :, None]
+                self._sin = angles.sin()[None, :, None]
+            self._length = length
+        return self._cos[:, :length], self._sin[:, :length]
+class GPT(nn.Module):
+    def forward(self, idx):
+        return self.head(turned(self.wte(idx), self.turns(idx.size(1), idx.device)))
+""",
+        _HEAD
+        + """
+class SoftRounded(nn.Linear):
+    qat, sharp, bits = False, 1.0, 6
+    def forward(self, x):
+        w = self.weight.to(x.dtype)
+        if SoftRounded.qat and self.training and w.ndim == 2:
+            wide = self.weight.float()
+            step = wide.abs().amax(dim=1, keepdim=True).clamp_min(1e-6) / (31 if SoftRounded.bits == 6 else 127)
+            low = (wide / step).floor()
+            near = low + torch.sigmoid(SoftRounded.sharp * (wide / step - low - 0.5))
+            w = (near.clamp(-31, 31) * step).to(x.dtype)
+        return F.linear(x, w)
+def main():
+    SoftRounded.qat, SoftRounded.bits = True, 8
+if __name__ == '__main__':
+    main()
+""",
         """
 import os
 def main():
@@ -163,8 +206,38 @@ def main():
 if __name__ == '__main__':
     main()
 """,
+        *ALIKE,
     )
     INVALID: ClassVar = (
+        *APART,
+        _HEAD
+        + """
+class Turns(nn.Module):
+    def forward(self, length):
+        if self._cos is None or self._cos.is_inference():  # !
+            self._cos = self.angles(length).cos() * self.gain
+            self.gain = 2
+        return self._cos[:length]
+class GPT(nn.Module):
+    def forward(self, idx):
+        return self.head(self.wte(idx) * self.turns(idx.size(1)))
+""",
+        _HEAD
+        + """
+FIRST = None
+class GPT(nn.Module):
+    def forward(self, idx):
+        x = self.wte(idx)
+        x = x + torch.roll(x, 1, 1) * (idx != FIRST)[..., None]  # !
+        return self.head(x)
+def rows(tokens):
+    global FIRST
+    if FIRST is None:
+        FIRST = 1
+    return tokens
+if __name__ == '__main__':
+    rows(1)
+""",
         _HEAD
         + """
 class GPT(nn.Module):
@@ -382,17 +455,36 @@ def load_for_eval(path, device):
     def check(self, script: Script) -> Iterator[Found]:
         for fork in script.forks:
             if fork.kind == "fork":
-                what = f"`{fork.function}` gives other logits in evaluation than in training; this is where they part."
-                remedy = "Compute the logits the same way on both paths."
+                what, remedy = _parted(script, fork)
                 yield Found(fork.where, what, remedy, fix=unified(script, fork))
+            elif fork.kind == "doubt" and refreshes_constants(script, fork.where):
+                what = f"`{fork.function}` fills a cache of constants anew where inference mode has filled it."
+                yield Found(fork.where, what, "Nothing to do.", "info")
             elif fork.kind == "doubt":
                 what = (
                     f"`{fork.function}` makes its logits in two ways, and the audit cannot tell that they are the same."
                 )
                 yield Found(fork.where, what, "Compute them in one place, on both paths.", "review")
             elif fork.kind == "opaque":
-                what = f"`{fork.function}` trains through a fused loss, whose logits cannot be seen and compared."
+                what = f"`{fork.function}` trains through a fused loss or another kernel, which cannot be compared."
                 yield Found(fork.where, what, "Nothing to do, if both are the same arithmetic.", "info")
             elif fork.kind == "harmless":
-                what = f"`{fork.function}` asks whether it is trained, and the logits do not depend on the answer."
+                what = f"What `{fork.function}` asks here changes no logits, but for the noise that training may add."
                 yield Found(fork.where, what, "Nothing to do.", "info")
+
+
+def _parted(script: Script, fork: Fork) -> tuple[str, str]:
+    """Say where two paths part, by name where that is a name which the training alone changes."""
+    names = [dotted(n) for n in fork.seen.guilty if _is_in(script, n, fork.where)]
+    changed = next((name for name in names if name in fork.seen.marks.names), "")
+    if changed:
+        what = (
+            f"The training alone changes `{changed}`, so `{fork.function}` gives other logits when it is scored."
+        )
+        return what, f"Set `{changed}` once, at the top of the file."
+    what = f"`{fork.function}` gives other logits in evaluation than in training; this is where they part."
+    return what, "Compute the logits the same way on both paths."
+
+
+def _is_in(script: Script, node: cst.CSTNode, place: cst.CSTNode) -> bool:
+    return node is place or any(above is place for above in script.tree.ancestors(node))

@@ -54,11 +54,55 @@ class GPT(nn.Module):
 """.replace(".transpose(1, 2)", ".flatten(0, 1)"),
         _HEAD
         + """
+class GPT(nn.Module):
+    def forward(self, idx, targets, train_mode=False):
+        logits = self.head(self.wte(idx)).flatten(0, 1).float()
+        flat = targets.flatten()[:, None]
+        if not train_mode:
+            return (torch.logsumexp(logits, dim=-1) - logits.gather(1, flat)[:, 0]).mean()
+        lse = torch.logsumexp(logits, dim=-1)
+        return (lse - logits.gather(1, flat).squeeze(1)).mean() + 1e-4 * (lse ** 2).mean()
+""",
+        _HEAD
+        + """
+class GPT(nn.Module):
+    def forward(self, idx, targets=None, training=False):
+        logits = self.head(self.wte(idx))
+        if training:
+            return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+        return -F.log_softmax(logits, -1).gather(-1, targets[..., None])
+""",
+        _HEAD
+        + """
 def evaluate(model, x, temperature=1.0):
     return model(x) / temperature
 """,
     )
     INVALID: ClassVar = (
+        _HEAD
+        + """
+class GPT(nn.Module):
+    def forward(self, idx, targets, temperature=None, *, train_mode=False):
+        x = self.blocks(self.wte(idx))
+        if not train_mode:
+            logits = self.head(x)
+            if temperature is not None and temperature != 1.0:
+                logits = logits / temperature  # !
+            flat = logits.flatten(0, 1).float()
+            return (torch.logsumexp(flat, dim=-1) - flat.gather(1, targets.flatten()[:, None]).squeeze(1)).mean()
+        flat = self.head(x).flatten(0, 1).float()
+        lse = torch.logsumexp(flat, dim=-1)
+        return (lse - flat.gather(1, targets.flatten()[:, None]).squeeze(1)).mean() + 1e-4 * (lse ** 2).mean()
+""",
+        _HEAD
+        + """
+class GPT(nn.Module):
+    def forward(self, idx, targets, training=False):
+        logits = self.head(self.wte(idx))
+        if training:
+            return -torch.gather(logits.log_softmax(-1), -1, targets[..., None]).mean()
+        return -torch.take_along_dim((logits * 1.05).log_softmax(-1), targets[..., None], -1)  # !
+""",
         _HEAD
         + """
 class GPT(nn.Module):

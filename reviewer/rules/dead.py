@@ -21,6 +21,8 @@ from reviewer.script import Script
 
 Kind = Literal["branch", "flat", "rest", "import", "constant", "function"]
 _PLAIN = (str, int, float, bool, type(None))
+_ENDS = (cst.Return, cst.Raise, cst.Break, cst.Continue)
+_STEPS_OF_A_NODE = 4
 _CHECKED = ("TYPE_CHECKING", "__debug__")
 _SIDES = (cst.Name, cst.Integer, cst.Float, cst.SimpleString)
 _FOLDED = (cst.Name, cst.Integer, cst.Float, cst.SimpleString, cst.UnaryOperation, cst.BooleanOperation, cst.Comparison)
@@ -49,7 +51,7 @@ def _branches(script: Script) -> Iterator[Dead]:
         if type(node.test) not in _FOLDED or (known := truth(script, node.test)) is None:
             continue
         lost = node.orelse if known else node.body
-        if lost is None or not _makes_generator(lost):
+        if lost is None or not _makes_generator(script, lost):
             kind: Kind = "branch" if lost is not None else "flat"
             yield Dead(kind, script.tree.code(node.test), node, lambda n=node, k=known: closed(script, n, k))  # type: ignore[misc]
     for arms in script.tree.of(cst.IfExp):
@@ -57,7 +59,7 @@ def _branches(script: Script) -> Iterator[Dead]:
             yield Dead("branch", script.tree.code(arms.test), arms, lambda n=arms, k=known: closed_arm(script, n, k))  # type: ignore[misc]
     for loop in script.tree.of(cst.While):
         never = type(loop.test) in _FOLDED and truth(script, loop.test) is False
-        if never and loop.orelse is None and not _makes_generator(loop.body):
+        if never and loop.orelse is None and not _makes_generator(script, loop.body):
             yield Dead("branch", script.tree.code(loop.test), loop, lambda n=loop: (Edit(n, ""),))  # type: ignore[misc]
 
 
@@ -112,24 +114,32 @@ def _constant(script: Script, node: cst.BaseExpression) -> Any:
 
 
 def _rests(script: Script) -> Iterator[Dead]:
-    """Yield what follows a `return`, `raise`, `break` or `continue` in its block."""
+    """Yield what follows the first `return`, `raise`, `break` or `continue` in its block."""
+    ended: set[int] = set()
     for end in (*script.tree.both(cst.Return, cst.Raise), *script.tree.both(cst.Break, cst.Continue)):
         line = script.tree.parent(end)
         block = script.tree.parent(line) if line is not None else None
         body: Any = getattr(block, "body", None)
-        if not isinstance(line, cst.SimpleStatementLine) or not isinstance(body, tuple | list) or body[-1] is line:
+        if not isinstance(line, cst.SimpleStatementLine) or not isinstance(body, tuple | list) or id(block) in ended:
             continue
-        rest = body[next(i for i, one in enumerate(body) if one is line) + 1 :]
-        if not any(map(_makes_generator, rest)):
-            name = type(end).__name__.lower()
+        ended.add(id(block))
+        at = next(i for i, one in enumerate(body) if _ends(one))
+        rest = body[at + 1 :]
+        if rest and not any(_makes_generator(script, one) for one in rest):
+            name = next(type(one).__name__.lower() for one in body[at].body if type(one) in _ENDS)
             yield Dead("rest", name, rest[0], lambda rest=rest: [Edit(one, "") for one in rest])  # type: ignore[misc]
 
 
-def _makes_generator(node: cst.CSTNode) -> bool:
+def _ends(statement: cst.CSTNode) -> bool:
+    return isinstance(statement, cst.SimpleStatementLine) and any(type(one) in _ENDS for one in statement.body)
+
+
+def _makes_generator(script: Script, node: cst.CSTNode) -> bool:
     """Tell whether code says something of the function around it without running: `yield`, `global`."""
     todo = [node]
     while todo:
         one = todo.pop()
+        script.budget.spend(_STEPS_OF_A_NODE)
         if isinstance(one, cst.Yield | cst.Await | cst.Global | cst.Nonlocal):
             return True
         if not isinstance(one, cst.FunctionDef | cst.ClassDef | cst.Lambda):

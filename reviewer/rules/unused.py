@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Iterator
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 import libcst as cst
 
@@ -33,6 +34,15 @@ def unused(script: Script) -> Iterator[Unused]:
 
 def looks_up_names(script: Script) -> bool:
     """Tell whether names may be bound or read where nobody sees it, as by `exec`, but not by `model.eval()`."""
+    if script not in _LOOKS_UP:
+        _LOOKS_UP[script] = _looks_up(script)
+    return _LOOKS_UP[script]
+
+
+_LOOKS_UP: WeakKeyDictionary[Script, bool] = WeakKeyDictionary()
+
+
+def _looks_up(script: Script) -> bool:
     for word in _EVERY_NAME:
         for name in script.mentions.get(word, ()):
             above = script.tree.parent(name)
@@ -52,6 +62,7 @@ def _words(script: Script) -> set[str]:
 
 
 def _imports(script: Script) -> Iterator[Unused]:
+    only_imported: dict[str, bool] = {}
     for node in script.tree.both(cst.Import, cst.ImportFrom):
         if isinstance(node.names, cst.ImportStar) or _is_optional(script, node):
             continue
@@ -61,7 +72,9 @@ def _imports(script: Script) -> Iterator[Unused]:
             named = alias.asname.name if alias.asname is not None else alias.name
             name = dotted(named).partition(".")[0]
             kept = alias.asname is not None and name == dotted(alias.name)  # `import a as a` hands it on
-            if not kept and all(_in_import(script, use) for use in script.mentions.get(name, ())):
+            if not kept and name not in only_imported:
+                only_imported[name] = all(_in_import(script, use) for use in script.mentions.get(name, ()))
+            if not kept and only_imported[name]:
                 every = len(node.names) == 1
                 yield "import", name, node if every else alias
 

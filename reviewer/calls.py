@@ -31,6 +31,10 @@ class Calls:
             outer = scopes.function_of(function)
             if outer is not None:
                 self._edges[id(outer)].add(id(function))  # defined there, so probably used there
+            for mark in function.decorators if isinstance(function, cst.FunctionDef) else ():
+                for value in values.of(mark.decorator):
+                    if isinstance(value, Own) and not isinstance(value.node, cst.ClassDef):
+                        self._edges[id(function)].add(id(value.node))  # what it makes of it runs in its place
         for call in tree.of(cst.Call):
             holder = scopes.function_of(call)
             start = id(holder) if holder is not None else id(tree.module)

@@ -14,7 +14,7 @@ from typing import Any
 
 import libcst as cst
 
-from reviewer.fold import UNKNOWN
+from reviewer.fold import UNKNOWN, names_in
 from reviewer.scope import dotted
 from reviewer.script import Script
 from reviewer.values import Own
@@ -26,13 +26,15 @@ _SURROUNDINGS = (
     "datetime.", "gc.", "getpass.", "glob.", "inspect.", "io.", "multiprocessing.", "os.", "pathlib.", "platform.",
     "psutil.", "resource.", "shutil.", "signal.", "socket.", "subprocess.", "sys.", "tempfile.", "threading.", "time.",
     "traceback.", "torch.get_num_threads", "torch.get_num_interop_threads", "torch.is_autocast_enabled",
-    "torch.is_inference",
+    "torch.is_inference", "torch.get_default_dtype", "torch.initial_seed", "torch.are_deterministic_algorithms_enabled",
+    "warnings.filters", "builtins.vars", "builtins.dir",
 )  # fmt: skip
 _SAID_BY_OTHERS = ("os.environ", "os.getenv", "sys.float_info", "sys.maxsize", "sys.version")  # other rules, or nobody
-_METHODS = frozenset({"is_inference"})
+_METHODS = frozenset({"is_inference", "__getstate__", "getEffectiveLevel", "isEnabledFor"})
 _ATTRIBUTES = frozenset(
     [
         "__module__",
+        "_backward_hooks",
         "_version",
         "argv",
         "f_back",
@@ -206,14 +208,33 @@ def _changes(script: Script) -> Iterator[tuple[str, cst.CSTNode]]:
     targets += [(a.target, a) for a in script.tree.of(cst.AugAssign)]
     targets += [(d.target, d) for d in script.tree.of(cst.Del)]
     for target, statement in targets:
+        if name := _of_module(script, target):
+            yield name, statement
         while isinstance(target, cst.Subscript):
             target = target.value
         if name := dotted(target):
             yield name, statement
+    for _, filling in script.calling(("builtins.globals().update", "builtins.vars().update")):
+        yield from ((arg.keyword.value, filling) for arg in filling.args if arg.keyword is not None)
     for expression in script.tree.of(cst.Expr):
         call = expression.value
         if isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute) and (name := dotted(call.func.value)):
             yield name, expression
+
+
+def _of_module(script: Script, target: cst.CSTNode) -> str:
+    """Return the name that `globals()["a"] = …` or `sys.modules[__name__].a = …` sets."""
+    match target:
+        case cst.Subscript(value=cst.Call() as table, slice=[cst.SubscriptElement(slice=cst.Index(value=key))]):
+            known = {"builtins.globals", "builtins.vars"}.intersection(script.path_of(table)) and not table.args
+            name = script.values.constant(key) if known else None
+            return name if isinstance(name, str) else ""
+        case cst.Attribute(
+            value=cst.Subscript(value=cst.Attribute(attr=cst.Name(value="modules"))) as module, attr=name
+        ):
+            own = [n for s in module.slice for n in names_in(s)]
+            return name.value if "__name__" in own else ""
+    return ""
 
 
 def _under_main(script: Script, node: cst.CSTNode) -> bool:

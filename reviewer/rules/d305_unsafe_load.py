@@ -26,7 +26,7 @@ class UnsafeLoad(Rule):
 
     What it looks for
         `torch.load` without `weights_only=True`, pickles read in any other way (`pickle`, `joblib`, `shelve`, `dill`,
-        `numpy.load` with `allow_pickle`, `torch.jit.load`), and `load_state_dict` with `strict=False`, unless the next
+        `numpy.load` with `allow_pickle`, `torch.jit.load`, `torch.export.load`), and `load_state_dict` with `strict=False`, unless the next
         line raises where anything was missing or unexpected.
 
     Why it is refused
@@ -53,6 +53,7 @@ class UnsafeLoad(Rule):
         "        self.inner.load_state_dict(state, strict=strict)\n",
     )
     INVALID: ClassVar = (
+        "import torch\nm = torch.export.load('out/m.pt2').module()  # !\n",
         "import torch\nw = torch.load('out/a')  # !\nv = torch.load('out/a', weights_only=False)  # !\n",
         "from torch import load as get\nw = get('out/a', None, weights_only=not True)  # !\n",
         "import torch\ndef f(o):\n    return torch.load('out/a', **o)  # !\n",

@@ -15,6 +15,12 @@ _NAMED = re.compile(r"(?:(?:os|posix|nt)[.:])?(?:environb?|getenvb?)")
 _FORMATTED = re.compile(r"\{[^{}]*\.(?:environb?|getenvb?)\b")
 _EXPANDING = frozenset({"os.path.expandvars", "posixpath.expandvars", "ntpath.expandvars"})
 _EVERYTHING = frozenset({"gc.get_objects", "gc.get_referrers", "gc.get_referents"})
+# These answer with what variables say: `COLUMNS`, `USER`, `LANG`, `PATH`, `QUERY_STRING`.
+_ANSWERING = frozenset([
+    "shutil.get_terminal_size", "getpass.getuser", "os.get_exec_path", "locale.getlocale", "locale.getdefaultlocale",
+    "gettext.gettext", "gettext.ngettext", "gettext.find", "gettext.translation", "cgi.FieldStorage", "cgi.parse",
+    "netrc.netrc", "webbrowser.get", "mimetypes.init", "urllib.request.getproxies",
+])  # fmt: skip
 _PROCESSES = ("run", "call", "check_call", "check_output", "Popen", "getoutput", "getstatusoutput")
 _COMMANDS = frozenset({"os.popen", "os.system", *(f"subprocess.{name}" for name in _PROCESSES)})
 _TELLING_WORDS = frozenset({"env", "printenv", "export", "set", "declare", "/usr/bin/env", "/usr/bin/printenv"})
@@ -40,6 +46,13 @@ def find_detours(script: Script) -> Iterator[tuple[cst.CSTNode, str]]:
     for _, call in script.calling(_COMMANDS):
         if call.args and _reads_it(script.values.constant(call.args[0].value)):
             yield call, "Another process is asked for the environment here."
+
+
+def find_answers(script: Script) -> Iterator[tuple[cst.CSTNode, str]]:
+    """Yield the calls of functions that look at a variable on their own account, which may be all that is wanted."""
+    for path, call in script.calling(_ANSWERING):
+        if not isinstance(script.tree.parent(call), cst.Expr):
+            yield call, f"`{path}` answers with what a variable of the environment says."
 
 
 def _text(script: Script, node: cst.SimpleString) -> Iterator[tuple[cst.CSTNode, str]]:

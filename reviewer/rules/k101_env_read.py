@@ -10,7 +10,7 @@ import libcst as cst
 from reviewer.fold import UNKNOWN
 from reviewer.report import Constant
 from reviewer.rules.base import Edit, Found, Rule, Setting
-from reviewer.rules.env_detours import find_detours
+from reviewer.rules.env_detours import find_answers, find_detours
 from reviewer.rules.env_keys import Read
 from reviewer.rules.env_reads import find_reads
 from reviewer.rules.freezing import Freezing, drawn_keys
@@ -30,7 +30,7 @@ class EnvRead(Rule):
         `os.getenv`; under aliases, through `getattr`, `vars`, `partial` and star imports; in defaults and dataclass
         fields; and through helpers, where the finding stands at each call of the helper, with its key and default.
         Detours, too: an attribute `environ` of whatever object, its name in a text that is looked up, `expandvars`,
-        `gc.get_objects`, a process that prints it.
+        `gc.get_objects`, a process that prints it, functions that answer with a variable (`get_terminal_size`).
 
     Why it is refused
         The scored model must be in the file. With fifty knobs outside it, the model can change while the text that
@@ -152,6 +152,8 @@ class EnvRead(Rule):
         "import gc\nx = [o for o in gc.get_objects() if 'LR' in o]  # !\n",
         "import ctypes\nx = ctypes.CDLL(None).getenv(b'LR')  # !\n",
         "import os\nx = os.path.expandvars('$LR')  # !\n",
+        "import shutil, getpass\nn = shutil.get_terminal_size().columns  # !\nu = getpass.getuser()  # !\n",
+        "import os\nfrom gettext import gettext as _\nx = float(_('15'))  # !\ny = os.get_exec_path()[0]  # !\n",
         "import os\nx = os.popen('echo $LR').read()  # !\n",
         "import subprocess as s\nx = s.check_output(['printenv', 'LR'])  # !\ny = s.getoutput('env')  # !\n",
         "import os\nassert os.environ['A'] == '1'  # !\nlr = [1, 2][int(os.environ['I'])]  # !\n",
@@ -207,6 +209,8 @@ class EnvRead(Rule):
     def _other_ways(self, script: Script) -> Iterator[Found]:
         for place, what in find_detours(script):
             yield Found(place, what, "Write the values in the file.")
+        for place, what in find_answers(script):
+            yield Found(place, what, "Write the value in the file.", "review")
         for node in script.tree.both(cst.Import, cst.ImportFrom):
             module = _imported(node)
             if module in _READERS:

@@ -12,7 +12,7 @@ _NAMES = ("load", "loads", "Unpickler", "_load", "_loads", "_Unpickler")
 _OTHERS = (
     "shelve.open shelve.Shelf joblib.load torch.jit.load torch.package.PackageImporter pandas.read_pickle "
     "pandas.io.pickle.read_pickle multiprocessing.reduction.ForkingPickler.loads yaml.unsafe_load yaml.unsafe_load_all "
-    "torch.serialization._load torch.serialization._legacy_load"
+    "torch.serialization._load torch.serialization._legacy_load torch.export.load torch.export.serde.load"
 )
 UNPICKLERS = frozenset([*(f"{m}.{n}" for m in _MODULES for n in _NAMES), *_OTHERS.split()])
 

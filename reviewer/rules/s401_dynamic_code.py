@@ -13,6 +13,7 @@ from reviewer.nodes import children
 from reviewer.report import Severity
 from reviewer.rules.base import Found, Rule
 from reviewer.rules.pickles import DECODERS, UNPICKLERS, is_carried
+from reviewer.rules.splits import is_own
 from reviewer.script import Script
 from reviewer.values import IMPORTERS, Ref
 
@@ -22,6 +23,8 @@ _RUNNERS = frozenset(
         "builtins.eval",
         "builtins.compile",
         "builtins.execfile",
+        "builtins.breakpoint",
+        "sys.breakpointhook",
         "types.FunctionType",
         "types.CodeType",
         "typing.get_type_hints",
@@ -54,6 +57,29 @@ _RUNNERS = frozenset(
         "importlib.machinery.SourceFileLoader",
         "importlib.machinery.SourcelessFileLoader",
         "imp.load_source",
+        # of libraries: each takes a text
+        "bdb.Bdb().run",
+        "bdb.Bdb().runeval",
+        "numexpr.evaluate",
+        "numpy.f2py.compile",
+        "numpy.testing.measure",
+        "numpy.testing.rundocs",
+        "numpy.testing.runstring",
+        "pandas.eval",
+        "rlcompleter.Completer",
+        "sympy.lambdify",
+        "sympy.parse_expr",
+        "sympy.sympify",
+        "torch._inductor.codecache.PyCodeCache.load",
+        "torch._inductor.codecache.PyCodeCache.load_by_key_path",
+        "torch.utils.benchmark.Timer",
+        "torch.utils.collect_env.run",
+        "trace.Trace().run",
+        "trace.Trace().runctx",
+        "_testcapi.run_in_subinterp",
+        "_xxsubinterpreters.run_string",
+        "_interpreters.exec",
+        "_interpreters.run_string",
     ]
 )
 # These run text, or call what they are given.
@@ -62,6 +88,9 @@ _ANNOTATIONS = frozenset({"inspect.get_annotations", "inspect.signature", "inspe
 _WATCHED = _RUNNERS | _ANNOTATIONS | _TIMERS | UNPICKLERS | IMPORTERS | {"builtins.getattr"}
 _HANDED = {p for p in _RUNNERS if not p.startswith("builtins.")}
 _LOOKUPS = frozenset({"builtins.globals()", "builtins.locals()", "builtins.vars()", "sys.modules"})
+# What these modules hold leads everywhere, so their tables are not gone through.
+_OF_THE_PROCESS = ("os", "posix", "sys", "builtins", "importlib", "prepare")
+_TABLES = frozenset(f"{module}.__dict__" for module in _OF_THE_PROCESS)
 _HANDED_ON = {
     "exec": "what it runs",
     "eval": "what it runs",
@@ -75,9 +104,10 @@ class DynamicCode(Rule):
 
     What it looks for
         `exec`, `eval`, `compile` and their relatives, called or handed on under any name; imports, `getattr` on
-        modules and look-ups in `globals()`, `vars(module)` or `sys.modules` whose name is not a constant;
-        `__builtins__` of any object. Text that a profiler, a timer or a debugger would run, or that annotations hold;
-        pickles that the file carries.
+        modules and look-ups in `globals()`, `vars(module)` or `sys.modules` whose name is not a constant; going through
+        all that `os`, `sys`, `builtins` or the kit holds; `__builtins__` of any object. Text that a profiler, a timer,
+        a debugger or a library would run, that a logging configuration calls, or that annotations hold; pickles that
+        the file carries. Modules imported from a folder that the run itself writes.
 
     Why it is refused
         The text that people read must be the program that runs. Code that comes out of a string, a file or a
@@ -101,6 +131,11 @@ class DynamicCode(Rule):
         "import torch\nw = torch.load('out/final.pt', weights_only=True)\ngetter = getattr(w, 'get')\n",
         "import pickle\nf = pickle.load(open('out/a', 'rb'))\n",
         "import sys\nm = sys.modules[__name__]\nx = globals()['m']\n",
+        "import sys\nif 'wandb' in sys.modules:\n    pass\nv = vars(args).items()\nn = sorted(vars(self))\n",
+        "import os, torch\ne = os.__dict__['path']\nfor k, v in vars(torch.nn).items():\n    print(k)\n",
+        "import logging.config\nlogging.config.dictConfig({'version': 1, 'root': {'level': 'INFO'}})\n",
+        "import sys, os\nsys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))\nsys.path.append('.')\n",
+        "import numpy as np\nnp.testing.assert_allclose(a, b)\nrun = frame.eval('a + b')\n",
     )
     INVALID: ClassVar = (
         "exec('x = 1')  # !\n",
@@ -128,12 +163,28 @@ class DynamicCode(Rule):
         "import typing\nclass A:\n    pass\nA.__annotations__ = {'x': 'exit()'}\ntyping.get_type_hints(A)  # !\n",
         "import inspect\ninspect.get_annotations(f, eval_str=True)  # !\ninspect.signature(f, eval_str=E)  # !\n",
         "import doctest\ndoctest.testmod()  # !\n",
+        "breakpoint()  # !\n",
+        "from torch.utils.benchmark import Timer\nTimer(stmt='x = 1').timeit(1)  # !\n",
+        "import torch.utils.benchmark as b\nt = b.Timer('x = 1')  # !\n",
+        "import numpy as np\nnp.testing.runstring('x = 1', d)  # !\nf = np.testing.measure\nf('x = 1')  # !\n",
+        "import torch\nm = torch._inductor.codecache.PyCodeCache.load('x = 1')  # !\n",
+        "import sympy, pandas as pd\nsympy.sympify('1')  # !\npd.eval('1')  # !\n",
+        "import os\nx = [v for k, v in vars(os).items() if k[:3] == 'env']  # !\n",
+        "import os\nd = os.__dict__\nx = list(d.values())  # !\nfor k in d:  # !\n    pass\n",
+        "import os\nx = dict(vars(os))  # !\ny = {**os.__dict__}  # !\nz = os.__dict__ | {}  # !\n",
+        "import sys\nfor n, m in vars(sys).items():  # !\n    pass\n",
+        "import inspect, os\nx = dict(inspect.getmembers(os))  # !\ny = [n for n in dir(os)]\n",
+        "import logging.config as c\nc.dictConfig({'filters': {'a': {'()': 'a.b'}}})  # !\n",
+        "import sys\nsys.path.append('out')  # !\nsys.path.insert(0, '/tmp/' + 'x')  # !\n",
+        "importlib.util.find_spec('a').loader.exec_module(m)  # !\n",
+        "from zipimport import zipimporter\nzipimporter('out/a.zip').load_module('a')  # !\n",
     )
 
     def check(self, script: Script) -> Iterator[Found]:
         for call in {id(call): call for _, call in script.calling(_WATCHED)}.values():
             yield from self._call(script, call)
         yield from self._mentions(script)
+        yield from _gone_through(script)
         for path, node in script.handing_on(_HANDED):
             yield _found(node, f"`{path}` is handed on, to be called where nobody sees it", "Do without it.")
         for subscript in script.tree.of(cst.Subscript):
@@ -189,6 +240,50 @@ class DynamicCode(Rule):
                 if Ref(f"builtins.{name.value}") in script.values.of(name):
                     what = f"`{name.value}` is handed on, and {_HANDED_ON[name.value]} is known only during the run"
                     yield _found(name, what, "Call it where it is needed, on what can be read there.")
+
+
+def _gone_through(script: Script) -> Iterator[Found]:
+    """Find the tables of modules that are gone through as a whole, and what is loaded or called by its name alone."""
+    tables: list[cst.CSTNode] = [call for _, call in script.calling(("builtins.vars",))]
+    tables += [a for n in script.mentions.get("__dict__", ()) if (a := script.tree.parent(n)) is not None]
+    for table in tables:
+        if not _TABLES.isdisjoint(script.values.paths(table)):
+            for use in _uses(script, table):
+                if not isinstance(script.tree.parent(use), cst.Subscript | cst.ComparisonTarget):
+                    yield _found(use, "all that a module holds is gone through here", "Write the name itself.")
+    for _, call in script.calling(("inspect.getmembers", "inspect.getmembers_static")):
+        if call.args and not set(_OF_THE_PROCESS).isdisjoint(script.values.paths(call.args[0].value)):
+            yield _found(call, "all that a module holds is gone through here", "Write the name itself.")
+    for _, call in script.calling(("logging.config.dictConfig",) if "()" in script.text else ()):
+        if any(script.values.constant(text) == "()" for text in script.tree.of(cst.SimpleString)):
+            yield _found(call, "a configuration says by name what is called", "Call it in the file.")
+    for _, call in script.calling(("sys.path.append", "sys.path.insert", "sys.path.extend", "site.addsitedir")):
+        if any(is_own(f"{path}/") for arg in call.args[-1:] for path in _texts(script, arg.value)):
+            yield _found(call, "modules are imported from a folder that the run writes", "Write them into the file.")
+    for word in ("exec_module", "load_module"):
+        for name in script.mentions.get(word, ()):
+            method = script.tree.parent(name)
+            call_ = script.tree.parent(method) if isinstance(method, cst.Attribute) else None
+            if isinstance(method, cst.Attribute) and isinstance(call_, cst.Call) and call_.func is method:
+                yield _found(call_, "a module is loaded here whose text is not this file's", "Write it into the file.")
+
+
+def _texts(script: Script, node: cst.BaseExpression) -> list[str]:
+    value = script.values.constant(node)
+    return [one for one in (value if isinstance(value, list | tuple) else [value]) if isinstance(one, str)]
+
+
+def _uses(script: Script, table: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """Yield a table, or, where it has a name, every place where that is read."""
+    above = script.tree.parent(table)
+    named = above.targets[0].target if isinstance(above, cst.Assign) else None
+    if not isinstance(named, cst.Name):
+        yield table
+        return
+    bindings = script.scopes.of(named).find(named.value)
+    for name in script.mentions.get(named.value, ()):
+        if name is not named and script.scopes.of(name).find(named.value) is bindings:
+            yield name
 
 
 def _is_unpacked(script: Script, call: cst.Call) -> bool:

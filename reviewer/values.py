@@ -169,10 +169,29 @@ class Values:
 
     def _member(self, base: cst.CSTNode, name: str) -> list[Value]:
         refs: list[Value] = [Ref(canonical(f"{path}.{name}")) for path in self.paths(base)]
-        found = refs or list(self.member(name))
+        found = refs or list(self._of_classes(base, name))
         if name in ENVIRONMENT_NAMES and not refs and not (found and self._is_own(base)):
             found.append(Ref(canonical(f"os.{name}")))  # whatever it is an attribute of, nothing else has that name
         return found
+
+    def _of_classes(self, base: cst.CSTNode, name: str) -> tuple[Value, ...]:
+        """Return what an attribute can be: of a class of the script that is named itself, not of other classes."""
+        found = self.member(name)
+        if not found:
+            return found
+        classes = [v.node for v in self.of(base)]
+        for node in classes:
+            if not isinstance(node, cst.ClassDef) or len(classes) > _MOST:
+                return found
+            for above in node.bases:
+                known = self.of(above.value)
+                if not known:
+                    return found
+                classes += [v.node for v in known if isinstance(v, Own) and v.node not in classes]
+        if not classes:
+            return found
+        bindings = self.scopes.members.get(name, ())
+        return _kept(self.bound(b for b in bindings if b.scope.node in classes or b.kind != "def"))
 
     def _is_own(self, node: cst.CSTNode) -> bool:
         """Tell whether this is an object of a class of the script."""

@@ -12,7 +12,25 @@ def _model(forward: str, before: str = "", init: str = "", args: str = "self, x"
     return f"{_HEAD}{before}class GPT(nn.Module):\n{made}    def forward({args}):\n{body}{after}"
 
 
+_TURNS = """
+class Fused(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w):
+        return x @ w
+class Turns(nn.Module):
+    def apply(self, old, new):
+        self.speed *= old / new
+    def rotate(self, x):
+        return x * self.speed
+"""
+
 HONEST = (
+    _model("return Fused.apply(self.turns.rotate(x), self.head.weight)", before=_TURNS),
+    _model("times = Fused.apply\nreturn times(self.turns.rotate(x), self.head.weight)", before=_TURNS),
+    _model(
+        "narrow = self.training and self.bits == 8\nif narrow:\n    self.range.copy_(self.step).mul_(x.abs().amax())\n"
+        "    x = rounded(x, self.range)\nreturn self.head(x)"
+    ),
     _model("seen = []\nfor block in self.blocks:\n    x = block(x)\n    seen.append(x)\nreturn self.head(sum(seen))"),
     _model("y = torch.zeros_like(x)\ny[:, 1:] = x[:, :-1]\ny.mul_(2)\ny += x\nreturn self.head(y)"),
     _model("if self.training:\n    self.mean.lerp_(x.mean(1), 0.1)\nreturn self.head(x - self.mean)"),
@@ -90,6 +108,10 @@ def generate(model, x):
 
 STATEFUL = (
     _model("self.seen.append(x)  # !\nreturn self.head(x + self.seen[0])", init="self.seen = []"),
+    _model("self.buf.copy_(self.step).mul_(x.amax())  # !\nreturn self.head(x + self.buf)"),
+    _model(
+        "self.turns.apply(x, 2)\nreturn self.head(self.turns.rotate(x))", before=_TURNS.replace("new\n", "new  # !\n")
+    ),
     _model("self.buf.copy_(x.mean(1))  # !\nreturn self.head(x + self.buf)"),
     _model("y = x + self.buf\nself.buf = x.detach()  # !\nreturn self.head(y)"),
     _model("self.count += 1  # !\nreturn self.head(x) * (self.count > 3)"),

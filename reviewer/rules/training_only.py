@@ -17,14 +17,14 @@ def only_in_training(script: Script, node: cst.CSTNode, hops: int = 0) -> bool:
     below = node
     for above in script.tree.ancestors(node):
         if isinstance(above, cst.If | cst.IfExp):
-            yes, no = implied(above.test)
+            yes, no = implied(script, above.test)
             if (yes and below is above.body) or (no and below is above.orelse):
                 return True
         elif isinstance(above, cst.IndentedBlock):
             for earlier in above.body:
                 if earlier is below:
                     break
-                if isinstance(earlier, cst.If) and implied(earlier.test)[1] and _ends(earlier.body):
+                if isinstance(earlier, cst.If) and implied(script, earlier.test)[1] and _ends(earlier.body):
                     return True
         elif isinstance(above, cst.FunctionDef):
             sites = script.calls.sites.get(id(above), ())
@@ -40,20 +40,24 @@ def _ends(body: cst.BaseSuite) -> bool:
     return bool(last) and isinstance(last[0], cst.Return | cst.Raise)
 
 
-def implied(test: cst.CSTNode) -> tuple[bool, bool]:
+def implied(script: Script, test: cst.CSTNode, hops: int = 0) -> tuple[bool, bool]:
     """Tell whether a condition that holds, and one that does not, says that this is training."""
     match test:
         case cst.Attribute(attr=cst.Name(value="training")):
             return True, False
         case cst.Name(value=name):
-            return bool(TRAIN_FLAG.match(name)), False
+            if TRAIN_FLAG.match(name):
+                return True, False
+            bound = script.scopes.of(test).find(name)  # `noisy = self.training and self.noise > 0`
+            set_once = len(bound) == 1 and bound[0].kind == "expr" and bound[0].node is not None
+            return implied(script, bound[0].node, hops + 1) if set_once and hops < _HOPS else (False, False)
         case cst.Call(func=cst.Attribute(attr=cst.Name(value="is_grad_enabled"))):
             return True, False
         case cst.UnaryOperation(operator=cst.Not(), expression=inner):
-            yes, no = implied(inner)
+            yes, no = implied(script, inner, hops)
             return no, yes
         case cst.BooleanOperation(left=left, operator=operator, right=right):
-            (a, b), (c, d) = implied(left), implied(right)
+            (a, b), (c, d) = implied(script, left, hops), implied(script, right, hops)
             return (a or c, b and d) if isinstance(operator, cst.And) else (a and c, b or d)
         case cst.Comparison(left=cst.Name(value=name), comparisons=[cst.ComparisonTarget(operator, other)]):
             if TARGET.match(name) and isinstance(other, cst.Name) and other.value == "None":

@@ -106,8 +106,12 @@ def _mutated(script: Script, kept: Kept) -> Iterator[Write]:
 
 def _words(script: Script) -> list[str]:
     known = _LISTS | _DROPS | _SETS | _ALONE | _HOOKS
-    in_place = [w for w in script.mentions if w[-1:] == "_" and w[-2:] != "__" and w not in _NO_CHANGE]
+    in_place = [w for w in script.mentions if _is_in_place(w) and w not in _NO_CHANGE]
     return sorted({*(w for w in known if w in script.mentions), *in_place})
+
+
+def _is_in_place(word: str) -> bool:
+    return word[-1:] == "_" and word[-2:] != "__"
 
 
 def _change(
@@ -123,6 +127,8 @@ def _change(
     if how == "set" and word not in _SETS:
         how = "list" if word in _ALONE else "again"
     thing = named.value if isinstance(named, cst.Attribute) else None
+    while isinstance(thing, cst.Call) and isinstance(thing.func, cst.Attribute) and _is_in_place(thing.func.attr.value):
+        thing = thing.func.value  # `self.scale.copy_(x).mul_(y)` changes `self.scale` twice
     own = [v for v in script.values.of(named) if hasattr(v, "node")]
     if own:
         return  # a method of the script, which is looked into itself

@@ -11,21 +11,18 @@ import libcst as cst
 
 from reviewer import gate
 from reviewer.budget import TooMuch
-from reviewer.claims import claims_of
+from reviewer.collected import collected
 from reviewer.context import Context
-from reviewer.drift import drift_of
 from reviewer.facts import Inner
 from reviewer.launch import LaunchFacts
 from reviewer.layers import inner_texts
 from reviewer.places import Span
 from reviewer.policy import Policy
-from reviewer.reach import reached_at_evaluation
 from reviewer.report import Finding, Knob, Report, milder
 from reviewer.rules import load
 from reviewer.rules.base import Found, Rule, Setting
 from reviewer.script import Script
-from reviewer.sections import graded
-from reviewer.wording import clip, spelled
+from reviewer.wording import clip, told
 
 MOST_FINDINGS = 500
 _RECURSION = 20_000  # chains of 500 operators are legal, and each takes a few frames
@@ -67,17 +64,15 @@ def _judge(text: str, digest: str, policy: Policy, launch: LaunchFacts | None, c
         knobs += settings
         unpacked.append(Inner(inner.layer, hashlib.sha256(inner.text.encode()).hexdigest(), inner.text))
         script = inner  # what follows is said of the text that the rest only carries
+    facts, missing = collected(script, findings, knobs)
     return Report.of(
         script_sha256=digest,
-        findings=findings,
+        findings=[*findings, *missing],
         knobs=knobs,
         packed=bool(unpacked) or script.packed,
         policy=policy.version,
-        drift=drift_of(script, knobs),
-        sections=graded(script),
-        claims=claims_of(script, findings),
         unpacked=tuple(unpacked),
-        calls=reached_at_evaluation(script),
+        **facts,
     )
 
 
@@ -142,7 +137,7 @@ def _place(script: Script, found: list[tuple[Rule, Found | Setting]]) -> tuple[l
                 column=span.column,
                 end_line=span.end_line,
                 end_column=span.end_column,
-                message=f"{spelled(item.what)}\n{spelled(item.remedy)}",
+                message=f"{told(item.what)}\n{told(item.remedy)}",
                 snippet=_snippet(script, item.node, "" if id(item.node) in placeless else lines[span.line - 1]),
                 fixable=item.fix is not None,
                 inherited=kept,

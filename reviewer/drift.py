@@ -1,7 +1,8 @@
 """What changed since the team's previous version: its knobs, its functions, its frozen sections.
 
-The previous text costs one more parse, and nothing that it is can end an audit: what the gate, the compiler or the
-parser turn away, and what would take too long, is as if there were no version before.
+The previous text costs one more parse, and what it is cannot end an audit: where the gate, the compiler or the parser
+turn it away, or it would take too long, it is as if there were no version before. Whatever else fails is not the old
+text's doing, and the report says that it cannot tell.
 """
 
 from __future__ import annotations
@@ -9,11 +10,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
+import libcst as cst
+
 from reviewer import gate
 from reviewer.banners import Lines, span
+from reviewer.budget import TooMuch
 from reviewer.facts import Drift
 from reviewer.layers import inner_texts
-from reviewer.report import Finding, Knob
+from reviewer.report import Knob
 from reviewer.rules import load
 from reviewer.rules.base import Setting
 from reviewer.script import Script
@@ -30,10 +34,13 @@ def drift_of(script: Script, knobs: Sequence[Knob]) -> Drift | None:
     text = script.context.previous
     if text is None or gate.check(text.encode("utf-8", "surrogatepass"), script.policy.max_bytes):
         return None
+    layers = _layers(text, script)
+    if layers is None:
+        return None
     try:
-        before, keys = _read(text, script)
-        return _drift(before, script, keys, keys_of(knobs))
-    except Exception:  # whatever an old text does must not end the audit of a new one
+        had = list(dict.fromkeys(key for layer in layers for key in _keys(layer)))
+        return _drift(layers[-1], script, had, keys_of(knobs))
+    except TooMuch:
         return None
 
 
@@ -42,17 +49,18 @@ def keys_of(knobs: Iterable[Knob]) -> list[str]:
     return list(dict.fromkeys(knob.key for knob in sorted(knobs, key=lambda knob: knob.line)))
 
 
-def _read(text: str, now: Script) -> tuple[Script, list[str]]:
-    """Return the previous version as the rules see it, unpacked, and its knobs."""
-    script = Script(text, now.policy, now.launch)
-    knobs: dict[str, None] = {}
-    for layer in (script, *inner_texts(script)):
-        if isinstance(layer, Finding):
-            raise ValueError("what it carries cannot be read")
+def _layers(text: str, now: Script) -> list[Script] | None:
+    """Return the previous version and what it carries packed, the innermost last; None where that cannot be read."""
+    try:
+        script = Script(text, now.policy, now.launch)
+        script.tree.syntax()
+        layers = [script, *inner_texts(script)]
+    except (cst.ParserSyntaxError, SyntaxError, ValueError, RecursionError, MemoryError, TooMuch):
+        return None
+    read = [layer for layer in layers if isinstance(layer, Script)]
+    for layer in read:
         layer.budget.left = min(layer.budget.left, MOST_STEPS)
-        knobs.update(dict.fromkeys(_keys(layer)))
-        script = layer
-    return script, list(knobs)
+    return read if len(read) == len(layers) else None
 
 
 def _keys(script: Script) -> Iterator[str]:

@@ -32,6 +32,7 @@ NAMES = {
     "G013": "audit-crashed",
     "G014": "audit-garbled",
     "G015": "too-many-findings",
+    "G016": "incomplete-report",
 }
 
 _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")

@@ -25,7 +25,7 @@ from reviewer.oracles import (
 )
 from reviewer.scope import Binding, dotted
 from reviewer.script import Script
-from reviewer.terms import ORACLE_EVAL, ORACLE_TRAIN, Terms
+from reviewer.terms import EVERY, ORACLE_EVAL, ORACLE_TRAIN, Terms
 
 _LOSS = re.compile(r"(^|[._])(\w*cross_entropy\w*|nll_loss|\w*ce_loss|\w*loss_fn|criterion|CrossEntropyLoss\(\))$")
 _PICK = re.compile(r"(^|[._])(gather|take_along_dim)$")
@@ -105,6 +105,15 @@ class Expressions:
                 return make(
                     ("slice" if slices else "item", self._eval(node.value), *map(self._generic, node.slice)), node
                 )
+            case cst.Slice(lower=lower, upper=upper, step=step):  # `[:n]` and `[n:]` are two halves
+                ends = (self.terms.none if end is None else self._eval(end) for end in (lower, upper, step))
+                return make(("node Slice", *ends))
+            case cst.ListComp(elt=elt, for_in=cst.CompFor(target=target, iter=over, ifs=[], inner_for_in=None)):
+                saved = dict(self._env)
+                self._assign(target, make(("each", self._eval(over))))
+                value = make((EVERY, self._eval(elt)))
+                self._env = saved
+                return value
         return self._generic(node)
 
     def _generic(self, node: cst.CSTNode) -> int:

@@ -19,7 +19,7 @@ from reviewer.fold import names_in
 from reviewer.oracles import FAILING, Watched
 from reviewer.scope import dotted, parameters
 from reviewer.script import Script
-from reviewer.terms import Terms
+from reviewer.terms import EVERY, Terms
 
 EVAL_FLAG = re.compile(
     r"(is_|in_|for_|do_)?(eval|evaluate|evaluating|evaluation|inference|infer|scoring|sampling|generate|predict|predicting)"
@@ -95,9 +95,11 @@ class Run(Expressions):
         return False
 
     def _in_place(self, node: cst.BaseExpression, value: int) -> None:
-        """`logits.mul_(2)` changes `logits`."""
+        """`logits.mul_(2)` changes `logits`, and `rows.append(x)` a list that was empty."""
         if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
-            name = node.func.attr.value
+            name, of = node.func.attr.value, node.func.value
+            if name == "append" and isinstance(of, cst.Name) and self._env.get(of.value) == self.terms.make(("tuple",)):
+                self._env[of.value] = self.terms.make((EVERY, self.terms.parts(value)[-1]))
             if name.endswith("_") and not name.endswith("__") and dotted(node.func.value):
                 self._env[dotted(node.func.value)] = value
 

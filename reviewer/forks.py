@@ -8,6 +8,7 @@ by answering them one at a time.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -22,6 +23,10 @@ from reviewer.script import Script
 from reviewer.terms import Terms
 
 _MOST_QUESTIONS = 24
+_MOST_DEEP = 200
+# What trains faster than it scores is named so: the same product, by another kernel or in fewer bits.
+_KERNEL = re.compile(r"fp8|float8|_f8|fused|kernel|triton|flash|scaled_mm")
+_PRODUCT = re.compile(r"(^|\.)(linear|matmul|mm|bmm|addmm|einsum)$|^op MatrixMultiply$")
 
 
 Kind = Literal["fork", "transform", "doubt", "opaque", "harmless"]
@@ -128,6 +133,8 @@ class Comparison:
         name = self.node.name.value
         train, scored = self._logits(self.train, True), self._logits(self.eval, False)
         kinds = [self._kind(e, train) for e in scored if e not in train]
+        if not kinds and scored:
+            kinds += [self._kind(scored[0], [t]) for t in self._unscored(scored)]
         guilty = set(self._guilty()) if kinds else set()
         self.guilty = [node for question, node in self.questions.items() if question in guilty]
         places = {id(self.place(n)): self.place(n) for q, n in self.questions.items() if q in guilty}
@@ -168,9 +175,33 @@ class Comparison:
                     found.append(part)
         return list(dict.fromkeys(self.terms.plain(f, training) for f in found))
 
+    def _unscored(self, scored: list[int]) -> Iterator[int]:
+        """Yield what training returns, or computes a returned loss of, where evaluation never says anything like it.
+
+        Under `if self.flag and self.training: return …` training may come to what follows as well, so what evaluation
+        says is always among what training does.
+        """
+        heard = {*scored, *self._logits(self.eval, True)}
+        run = self.train
+        for returned in run.returned:
+            inside = self.terms.below(returned)
+            if inside & (run.losses | run.targets):
+                said = [j for j in run.judged if j in inside]
+            else:
+                said = [returned] if returned != self.terms.none else []
+            plain = [self.terms.plain(s, True) for s in said]
+            if plain and not heard & {*plain, *(p for one in plain for p in self._parted(one))}:
+                yield plain[0]
+
+    def _parted(self, number: int) -> tuple[int, ...]:
+        return self.terms.parts(number) if self.terms.get(number)[0] == "tuple" else ()
+
     def _kind(self, scored: int, train: list[int]) -> tuple[Kind, cst.CSTNode | None]:
         terms = self.terms
         inside = terms.below(scored)
+        faster = any(self._is_faster(t, inside) for t in (*train, *self.train.returned))
+        if faster and any(self._is_same_product(scored, t) for t in train):
+            return "opaque", None
         for t in train:
             if terms.parts(t) and t in inside:
                 return "transform", terms.place(scored)
@@ -187,7 +218,34 @@ class Comparison:
                 return "opaque", None  # a fused loss: the training path never shows its logits
             if terms.get(core)[0] not in {terms.get(terms.core(t))[0] for t in train}:
                 return "doubt", None
-        return "fork", None
+        return "doubt" if faster else "fork", None
+
+    def _is_faster(self, train: int, scored: set[int]) -> bool:
+        """Tell whether training alone names a faster kernel, in what it computes or where it asks."""
+        alone = {str(word) for n in self.terms.below(train) - scored for word in self.terms.get(n)}
+        alone -= {str(word) for n in scored for word in self.terms.get(n)}
+        asked = [self.script.tree.code(self.place(q)) for q in self.questions.values()]
+        return any(map(_KERNEL.search, [*alone, *asked]))
+
+    def _is_same_product(self, scored: int, train: int) -> bool:
+        """Tell whether evaluation multiplies, and nothing else, what training gives to another kernel."""
+        terms = self.terms
+        for _ in range(_MOST_DEEP):
+            one, two = terms.get(scored), terms.get(train)
+            pairs = [(a, b) for a, b in zip(one[1:], two[1:], strict=False) if a != b]
+            if one[0] != two[0] or len(one) != len(two) or len(pairs) != 1 or not isinstance(pairs[0][0], int):
+                break
+            scored, train = pairs[0]
+        name, given = str(terms.get(scored)[0]), terms.below(train)
+        parts = [p for p in terms.parts(scored) if terms.parts(p) or terms.is_data(p)]
+        own = terms.make(("attr", terms.make(("#self",)), name[1:]))
+        if not (_PRODUCT.search(name) or own in given) or not parts:
+            return False
+        return all(p in given or self._is_module(p) for p in parts)
+
+    def _is_module(self, number: int) -> bool:
+        name = str(self.terms.get(number)[0])
+        return name[0] == "#" and any(b.kind == "ref" for b in self.script.scopes.module.names.get(name[1:], ()))
 
     def _guilty(self) -> Iterator[int]:
         """Yield the questions whose answer, changed alone, changes the logits of one of the two runs."""

@@ -34,6 +34,9 @@ ELEMENTWISE = re.compile(
     r"|(^|[._])(tanh|sigmoid|clamp|clip|mul|div|add|sub|softcap|exp|log|log_softmax|softmax|pow|where|masked_fill|lerp|addcmul|relu|scale|temperature|bias|cap)_?$"
 )
 
+_SPLIT = re.compile(r"\.(chunk|split|tensor_split)$")  # without a dimension: along the first one
+_JOIN = re.compile(r"(^|\.)(cat|concat)$")
+EVERY = "every"  # a list that a loop or a comprehension makes
 ORACLE_TRAIN, ORACLE_EVAL = "oracle in training", "oracle in evaluation"
 
 
@@ -126,7 +129,9 @@ class Terms:
         if _CHECKPOINT.search(name) and len(parts) > 1:
             positional = list(itertools.takewhile(lambda p: isinstance(p, int), term[1:]))
             return self.plain(self.called(positional[0], positional[1:]), training)
-        if _SAME.search(name) or name == "slice":
+        if (whole := self._whole(number)) is not None:
+            return self.plain(whole, training)
+        if _SAME.search(name):
             # `self.drop(x)` names the module first, `x.to(y.dtype)` the value.
             first = next((p for p in parts if self._data[p]), parts[0]) if "drop" in name else parts[0]
             return self.plain(first, training)
@@ -146,6 +151,27 @@ class Terms:
         if name == "phi" and new[1] == new[2]:
             return cast(int, new[1])
         return self.make((term[0], *new), self.origin[number])
+
+    def _whole(self, number: int) -> int | None:
+        """Return the tensor of which this is some positions, or all of them put together again; None for others."""
+        term, parts = self._terms[number], self.parts(number)
+        name = str(term[0])
+        if name == "slice":
+            return parts[0] if self._data[parts[0]] else None  # the other half of a weight is another weight
+        if name in ("item", "each") and parts:
+            inner = self._terms[parts[0]]
+            rows = _SPLIT.search(str(inner[0])) and all(isinstance(p, int) for p in inner[1:]) and len(inner) == 3
+            return inner[1] if rows and self._data[inner[1]] else None
+        if name == "part" and self._terms[parts[0]][0] == "each":
+            inner = self._terms[self.parts(parts[0])[0]]
+            place = int(str(term[2]).strip("'"))
+            known = inner[0] == "zip" and place < len(inner) - 1 and isinstance(inner[place + 1], int)
+            return self.make(("each", inner[place + 1])) if known else None
+        if _JOIN.search(name) and len(term) <= 3 and parts:
+            inner = self._terms[parts[-1]]
+            inner = self._terms[inner[3]] if inner[0] == "loop" and self._terms[inner[2]] == ("tuple",) else inner
+            return inner[1] if inner[0] == EVERY else None
+        return None
 
     def _holds(self, number: int, part: int, training: bool) -> bool:
         """Tell whether a term has another one in it, cast and reshaped as it may be."""

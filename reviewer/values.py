@@ -179,7 +179,7 @@ class Values:
         found = self.member(name)
         if not found:
             return found
-        classes = [v.node for v in self.of(base)]
+        classes = [v.node if isinstance(v, Own) else None for v in self.of(base)]
         for node in classes:
             if not isinstance(node, cst.ClassDef) or len(classes) > _MOST:
                 return found

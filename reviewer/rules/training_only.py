@@ -49,8 +49,8 @@ def implied(script: Script, test: cst.CSTNode, hops: int = 0) -> tuple[bool, boo
             if TRAIN_FLAG.match(name):
                 return True, False
             bound = script.scopes.of(test).find(name)  # `noisy = self.training and self.noise > 0`
-            set_once = len(bound) == 1 and bound[0].kind == "expr" and bound[0].node is not None
-            return implied(script, bound[0].node, hops + 1) if set_once and hops < _HOPS else (False, False)
+            node = bound[0].node if len(bound) == 1 and bound[0].kind == "expr" else None
+            return implied(script, node, hops + 1) if node is not None and hops < _HOPS else (False, False)
         case cst.Call(func=cst.Attribute(attr=cst.Name(value="is_grad_enabled"))):
             return True, False
         case cst.UnaryOperation(operator=cst.Not(), expression=inner):

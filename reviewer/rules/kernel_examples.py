@@ -1,0 +1,111 @@
+"""Examples of E201: one product by two kernels, logits by parts, and arms behind a setting of the script's own."""
+
+_HEAD = """
+import torch, torch.nn as nn, torch.nn.functional as F
+"""
+_MODEL = (
+    _HEAD
+    + """
+class GPT(nn.Module):
+    def forward(self, idx, targets=None):
+        x = self.norm(self.blocks(self.wte(idx)))
+"""
+)
+
+ALIKE = (
+    _HEAD
+    + """
+class Narrow(nn.Linear):
+    def forward(self, x):
+        if self.use_fp8 and self.training:
+            rows = torch.ops.mine.product(x.flatten(0, -2), self.weight, x_s=self.x_s)[0]
+            return rows.reshape(*x.shape[:-1], -1)
+        return F.linear(x, self.weight.type_as(x))
+""",
+    _MODEL
+    + """
+        logits = head_fp8(x, self.head.weight) if self.training else self.head(x)
+        logits = 30 * torch.sigmoid(logits.float() / 7.5)
+        return logits if targets is None else F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+""",
+    _MODEL
+    + """
+        x, targets = x.flatten(end_dim=1), targets.flatten()
+        if self.training:
+            return F.cross_entropy(self.head(x), targets)
+        loss = 0
+        for i in range(4):
+            loss += F.cross_entropy(self.head(x.chunk(4)[i]).float(), targets.chunk(4)[i]) / 4
+        return loss
+""",
+    _MODEL
+    + """
+        x = x.flatten(0, 1)
+        if targets is not None:
+            return F.cross_entropy(self.head(x), targets.flatten())
+        return torch.cat([self.head(part) for part in x.split(1024)])
+""",
+    _MODEL
+    + """
+        x = x.flatten(0, 1)
+        if targets is not None:
+            losses = [F.cross_entropy(self.head(a), b) for a, b in zip(x.split(64), targets.split(64))]
+            return torch.stack(losses).mean()
+        rows = []
+        for start in range(0, x.size(0), 1024):
+            rows.append(self.head(x[start : start + 1024]))
+        return torch.cat(rows)
+""",
+    _MODEL
+    + """
+        loss = F.cross_entropy(self.head(x), targets)
+        if self.ahead and self.training:
+            return loss + F.cross_entropy(self.next(x), targets)
+        return loss
+""",
+)
+
+APART = (
+    _MODEL
+    + """
+        if self.quick and self.training:  # !
+            return self.head(x)
+        return self.head(self.second(x))
+""",
+    _MODEL
+    + """
+        if self.training and DEPTH > 2:  # !
+            return F.cross_entropy(self.head(x), targets)
+        return F.cross_entropy(self.head(self.second(x)), targets)
+""",
+    _HEAD
+    + """
+class Narrow(nn.Linear):
+    def forward(self, x):
+        if self.use_fp8 and self.training:  # !
+            return torch.ops.mine.product(x, self.weight)[0]
+        return self.other(x) * 7
+""",
+    _MODEL
+    + """
+        bank = self.bank[:768] if self.training else self.bank[768:]  # !
+        return F.linear(x, bank)
+""",
+    _MODEL
+    + """
+        logits = self.head(x) if self.training else head_fp8(x, self.second.weight)  # !
+        return logits if targets is None else F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+""",
+    _MODEL
+    + """
+        if self.training:  # !
+            return F.cross_entropy(self.head(x), targets)
+        return self.head(x.chunk(2, dim=-1)[0])
+""",
+    _MODEL
+    + """
+        if self.training:  # !
+            return F.cross_entropy(self.head(x), targets)
+        return torch.cat([self.second(part) for part in x.split(64)])
+""",
+)

@@ -5,6 +5,7 @@ from typing import Any
 from leaderboard.core.errors import Refusal
 from leaderboard.submissions import quota
 from leaderboard.submissions.models import FINAL, Event, State, Submission
+from leaderboard.submissions.opened import opened
 from leaderboard.submissions.visibility import Access, Viewer, view_of
 
 EVENTS_AT_ONCE = 500
@@ -90,16 +91,11 @@ def newest_report(submission: Submission) -> Any:
 
 
 def report_for(access: Access, submission: Submission) -> Any:
-    """Return of the newest report what somebody may read.
-
-    What changed since the team's version before is of a version that nobody else may know, and the texts that a script
-    carries packed are the script.
-    """
+    """Return of the newest report what somebody may read."""
     report = newest_report(submission) if access.findings else None
     if report is None or access.inside:
         return report
-    opened = {**report, "drift": None}
-    return opened if access.script else {**opened, "unpacked": []}
+    return opened(report, with_source=access.script)
 
 
 def is_over(submission: Submission) -> bool:

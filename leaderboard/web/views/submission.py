@@ -87,7 +87,7 @@ def source(request: HttpRequest, pk: int) -> HttpResponse:
     submission, access = _visible(request, pk)
     if not access.script:
         raise Http404("not to be seen")
-    report = queries.newest_report(submission) if access.findings else None
+    report = queries.report_for(access, submission)
     context = annotated(submission, report) | {"submission": submission}
     context |= shell(request, submission.phase.competition, "submission", submission.phase.slug)
     return render(request, "web/source.html", context)

@@ -28,15 +28,18 @@ class Fault(NamedTuple):
 # Repeated groups are not possessive: before Python 3.11.5 those match wrongly where the group has alternatives.
 _STRING = r"""
     \"\"\"[^"\\]*+(?:(?:\\.|"(?!""))[^"\\]*+)*\"\"\" | '''[^'\\]*+(?:(?:\\.|'(?!''))[^'\\]*+)*'''
-  | "[^"\\\n]*+(?:\\.[^"\\\n]*+)*" | '[^'\\\n]*+(?:\\.[^'\\\n]*+)*'
+  | "(?!"")[^"\\\n]*+(?:\\.[^"\\\n]*+)*" | '(?!'')[^'\\\n]*+(?:\\.[^'\\\n]*+)*'
 """
 _SKIP = r"\#[^\n]*+ | \\\r?\n"
+# The first string without an end ends the search: each of them would be looked for through the rest of the text.
+_ENDLESS = ("G011", "A string begins here and has no end.\nClose it, or make the file run first.")
 _QUIET = re.compile(f"(?P<skip> {_SKIP}) | (?P<text> {_STRING})", re.VERBOSE | re.DOTALL)
 _MARK = re.compile(r"""["'#\\()\[\]{}\n]""")
 _TOKEN = re.compile(
     rf"""
     (?P<skip> {_SKIP} )
   | (?P<text> {_STRING} )
+  | (?P<endless> ["'] )
   | (?P<open> [(\[{{] )
   | (?P<close> [)\]}}] )
   | (?P<stop> [,;] )
@@ -92,6 +95,8 @@ def _stretches(text: str) -> Fault | None:
                 return found
             at = end = token.end()
             silent += at - here - (token.lastgroup == "text")
+        elif sign != "\\":
+            return Fault(here, *_ENDLESS)
     if size - start - silent > MAX_CHAIN and (found := _measure(text, start, size)):
         return found
     return None if plain else _foreign(text, end, size)
@@ -103,6 +108,8 @@ def _measure(text: str, start: int, end: int) -> Fault | None:
     elifs = 0
     for token in _TOKEN.finditer(text, start, end):
         kind = token.lastgroup
+        if kind == "endless":
+            return Fault(token.start(), *_ENDLESS)
         if kind == "open":
             chains[-1] += 1  # a call or an index is a link of its chain, too
             chains.append(0)

@@ -12,6 +12,8 @@ LONGEST = 600  # characters of one quoted line or value
 _MOST_QUOTED = 160  # of them in a sentence about it
 _QUOTED = re.compile(f"`([^`]{{{_MOST_QUOTED + 1},}})`")
 
+# Where an expression goes on in the next line.
+_BROKEN = re.compile(r"[ \t]*\n[ \t]+(?![)\]}])|(?<=[(\[{])[ \t]*\n[ \t]*|,?[ \t]*\n[ \t]*(?=[)\]}])")
 _UNFIT = re.compile(
     "[\x00-\x08\x0a-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\uffff]"
 )
@@ -23,9 +25,15 @@ def spelled(text: str) -> str:
 
 
 def told(sentence: str) -> str:
-    """Return a sentence of a finding, spelled; what it quotes is shortened, so that what it says of it is still read."""
-    said = _QUOTED.sub(lambda match: f"`{clip(match[1], _MOST_QUOTED)}`", _fit(_middled(sentence, 20 * LONGEST)))
+    """Return a sentence of a finding, spelled; what it quotes is shortened, so that what is said of it is read."""
+    whole = _BROKEN.sub(_joined, _middled(sentence, 20 * LONGEST))
+    said = _QUOTED.sub(lambda match: f"`{clip(match[1], _MOST_QUOTED)}`", _fit(whole))
     return _middled(said, LONGEST)
+
+
+def _joined(match: re.Match[str]) -> str:
+    before, after = match.string[match.start() - 1 : match.start()], match.string[match.end() : match.end() + 1]
+    return "" if before in "([{" or after in ")]}." else " "
 
 
 def _fit(text: str) -> str:

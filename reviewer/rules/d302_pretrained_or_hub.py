@@ -32,7 +32,9 @@ _FUNCTIONS = (
     "torchvision.datasets.utils.download_url torchvision.datasets.utils.download_and_extract_archive "
     "torch.hub.load torch.hub.load_state_dict_from_url "
     "torchvision.models.get_model_weights torchvision.models.get_weight keras.utils.get_file lightning.LLM.load "
-    "tokenizers.Tokenizer.from_pretrained sacremoses.download laion_clap.CLAP_Module litgpt.LLM.load"
+    "tokenizers.Tokenizer.from_pretrained sacremoses.download laion_clap.CLAP_Module litgpt.LLM.load "
+    "kernels.get_kernel kernels.get_locked_kernel kernels.load_kernel kernels.LayerRepository "
+    "kernels.use_kernel_forward_from_hub"
 )
 _SKLEARN = (
     "20newsgroups 20newsgroups_vectorized california_housing covtype file kddcup99 lfw_pairs lfw_people "
@@ -44,14 +46,16 @@ _MODELS = ("torchvision.models.", "timm.", "torchaudio.models.", "segmentation_m
 _METHODS = frozenset({"from_pretrained", "load_from_hub", "from_hub", "snapshot_download", "hf_hub_download"})
 _REMEDY = "Build the model from its configuration with weights of your own, and take data and tokenizer from the kit."
 
+_KERNEL_REMEDY = "Use what PyTorch has, or write the kernel in the file in Triton; a run has no network."
+
 
 class PretrainedOrHub(Rule):
     """Refuses weights, tokenizers and data that others have made.
 
     What it looks for
         `from_pretrained`, `torch.hub`, `huggingface_hub`, `datasets.load_dataset`, `spacy.load`, downloads of `gensim`,
-        `nltk` and `tiktoken`, and models of `torchvision`, `timm` and the like that are asked for `pretrained` or
-        `weights`.
+        `nltk` and `tiktoken`, compiled kernels of `kernels.get_kernel`, and models of `torchvision`, `timm` and the
+        like that are asked for `pretrained` or `weights`.
 
     Why it is refused
         A run learns from the training shards and from nothing else: what was trained elsewhere has seen other text,
@@ -72,6 +76,8 @@ class PretrainedOrHub(Rule):
         "class GPT:\n    @classmethod\n    def from_pretrained(cls, path):\n        return cls()\n"
         "m = GPT.from_pretrained('out/a')\n",
         "import torch\nweights = torch.zeros(3)\nh = torch.nn.functional.cross_entropy(a, b, weights)\n",
+        "def get_kernel(name):\n    return KERNELS[name]\nf = get_kernel('mm')\n",
+        "from kernels import mine\nmine(3)\n",
         "def load_dataset(name):\n    return name\nload_dataset('a')\n",
         "import torchvision\nd = torchvision.datasets.MNIST('out', download=False)\n",
     )
@@ -105,10 +111,12 @@ class PretrainedOrHub(Rule):
         "import nltk\nw = nltk.corpus.brown.words()  # !\n",
         "from nltk.corpus import brown  # !\nw = brown.words()  # !\n",
         "models = [x.from_pretrained for x in y]  # !\n",
+        "from kernels import get_kernel\nflash = get_kernel('someone/flash', version=1).flash  # !\n",
+        "import kernels as k\ntry:\n    fast = k.get_kernel('someone/fast')  # !\nexcept Exception:\n    fast = None\n",
     )
 
     def check(self, script: Script) -> Iterator[Found]:
-        found = {id(node): Found(node, what, _REMEDY) for node, what in self._everything(script)}
+        found = {id(node): Found(node, *_said(path)) for node, path in self._everything(script)}
         for one in found.values():  # a function inside a call of it is one finding
             if not any(id(above) in found for above in script.tree.ancestors(one.node)):
                 yield one
@@ -117,13 +125,13 @@ class PretrainedOrHub(Rule):
         yield from _imports(script)
         for path, calls in script.called.items():
             if _fetches(path) and not _allowed(script, path):
-                yield from ((call, _fetched(path)) for call in calls)
+                yield from ((call, path) for call in calls)
             elif path.startswith(_MODELS) or path.startswith(("torchvision.datasets.", "torchaudio.datasets.")):
-                yield from ((call, _fetched(path)) for call in calls if _asks(script, path, call))
-        yield from ((node, _fetched(path)) for path, node in script.handing_on(_FETCHING) if not _allowed(script, path))
+                yield from ((call, path) for call in calls if _asks(script, path, call))
+        yield from ((node, path) for path, node in script.handing_on(_FETCHING) if not _allowed(script, path))
         for _, call in script.calling(("operator.methodcaller",)):
             if call.args and (name := script.values.constant(call.args[0].value)) in _METHODS:
-                yield call, _fetched(name)
+                yield call, name
         for name in _METHODS:
             if name in script.text:
                 yield from _methods(script, name)
@@ -133,16 +141,16 @@ def _imports(script: Script) -> Iterator[tuple[cst.CSTNode, str]]:
     for plain in script.tree.of(cst.Import):
         for alias in plain.names:
             if _is_hub(path := dotted(alias.name)) and not _allowed(script, path):
-                yield plain, _fetched(path)
+                yield plain, path
     for chosen in script.tree.of(cst.ImportFrom):
         module = dotted(chosen.module) if chosen.module is not None and not chosen.relative else ""
         names = [] if isinstance(chosen.names, cst.ImportStar) else [dotted(a.name) for a in chosen.names]
         for path in (module, *(f"{module}.{name}" for name in names)):
             if _is_hub(path) and not _allowed(script, path):
-                yield chosen, _fetched(path)
+                yield chosen, path
     for _, call in script.calling(IMPORTERS):
         paths = (path for path in script.values.paths(call) if _is_hub(path) and not _allowed(script, path))
-        yield from ((call, _fetched(path)) for path in paths)
+        yield from ((call, path) for path in paths)
 
 
 def _methods(script: Script, name: str) -> Iterator[tuple[cst.CSTNode, str]]:
@@ -151,9 +159,9 @@ def _methods(script: Script, name: str) -> Iterator[tuple[cst.CSTNode, str]]:
         if attribute.attr.value == name and not any(isinstance(v, Own) for v in script.values.of(attribute)):
             parent = script.tree.parent(attribute)
             if isinstance(parent, cst.Call) and parent.func is attribute:
-                yield parent, _fetched(name)
+                yield parent, name
             elif not isinstance(parent, cst.AssignTarget | cst.Assign):
-                yield attribute, _fetched(name)
+                yield attribute, name
 
 
 def _fetches(path: str) -> bool:
@@ -197,5 +205,7 @@ def _may_be_true(script: Script, value: cst.BaseExpression) -> bool:
     return constant is UNKNOWN or bool(constant)
 
 
-def _fetched(path: str) -> str:
-    return f"`{path}` fetches what was trained or collected elsewhere."
+def _said(path: str) -> tuple[str, str]:
+    if path.startswith("kernels."):
+        return f"`{path}` fetches compiled code from a hub.", _KERNEL_REMEDY
+    return f"`{path}` fetches what was trained or collected elsewhere.", _REMEDY

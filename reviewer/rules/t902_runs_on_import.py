@@ -15,6 +15,7 @@ from reviewer.values import Own
 _TRAINS = frozenset({"backward", "record_step_boundary"})
 _OPTIMIZER_WORDS = ("opt", "adam", "muon", "sgd")
 _PREPARES = frozenset({"torch.distributed.init_process_group"})
+_WAKING = tuple(f"torch.{name}().backward" for name in ("empty", "zeros", "ones", "rand", "randn", "tensor", "full"))
 
 
 class RunsOnImport(Rule):
@@ -22,7 +23,8 @@ class RunsOnImport(Rule):
 
     What it looks for
         Statements outside `if __name__ == "__main__":` that call `backward`, step an optimizer, report a step
-        boundary or join a process group, themselves or through the functions they call.
+        boundary or join a process group, themselves or through the functions they call. `backward` of a tensor that
+        is made there, to wake a device up, trains nothing.
 
     Why it is refused
         The model server imports the same text under another name, only to call `load_for_eval`. A file that trains
@@ -41,6 +43,7 @@ class RunsOnImport(Rule):
         "import torch\nw = torch.zeros(3)\nfor i in range(3):\n    w[i] = i\n",
         "class A:\n    def step(self):\n        self.optimizer.step()\na = A()\n",
         "def main():\n    loss.backward()\nif __name__ != '__main__':\n    pass\nelse:\n    main()\n",
+        "import torch\ntorch.empty(1, device='cuda', requires_grad=True).backward()\n",
         "import torch\n@torch.compile\ndef f(x):\n    return x.backward()\n",
     )
     INVALID: ClassVar = (
@@ -52,6 +55,7 @@ class RunsOnImport(Rule):
         "import torch.distributed as dist\ndist.init_process_group('gloo')  # !\n",
         "from prepare import record_step_boundary as r\nr(1)  # !\n",
         "class A:\n    for i in range(3):  # !\n        optimizer.step()\n",
+        "import torch\ntorch.ones(1, requires_grad=True).backward()\nfor x in range(3):  # !\n    x.loss.backward()\n",
         "def main():\n    loss.backward()\n_ = [main() for _ in range(1)]  # !\n",
     )
 
@@ -83,6 +87,8 @@ def _training(script: Script) -> Iterator[cst.Call]:
 
 def _trains(script: Script, call: cst.Call) -> bool:
     paths = script.path_of(call)
+    if any(p.startswith(_WAKING) for p in paths):
+        return False  # `torch.ones(1, requires_grad=True).backward()` wakes a device up
     if any(p in _PREPARES or p.rsplit(".", 1)[-1] in _TRAINS for p in paths):
         return True
     if not isinstance(call.func, cst.Attribute):

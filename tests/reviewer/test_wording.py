@@ -5,6 +5,7 @@ import json
 import pytest
 
 from reviewer import Finding, Knob, Report, review
+from reviewer.wording import told
 from tests.reviewer.scripts import BASELINE
 
 NASTY = {
@@ -54,3 +55,8 @@ def test_finding_and_knob_themselves_spell_what_they_are_given() -> None:
     finding = Finding("K101", "env-read", "reject", 1, 1, 1, "a\ud800\x00\nb\nc", "\x1bx\ty")
     assert (finding.message, finding.snippet) == ("a⟨U+D800⟩⟨U+0000⟩\nb⟨U+000A⟩c", "⟨U+001B⟩x\ty")
     assert Knob("K101", 1, "\udfff", "ä \x7f", 3) == Knob("K101", 1, "⟨U+DFFF⟩", "ä ⟨U+007F⟩", 3)
+
+
+def test_an_expression_that_goes_on_in_the_next_line_is_quoted_in_one() -> None:
+    quoted = "`torch.empty(\n    1, device=place,\n).backward` runs, and `chain\n    .step()` too: `a\nb`"
+    assert told(quoted) == "`torch.empty(1, device=place).backward` runs, and `chain.step()` too: `a⟨U+000A⟩b`"

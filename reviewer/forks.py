@@ -29,15 +29,15 @@ _KERNEL = re.compile(r"fp8|float8|_f8|fused|kernel|triton|flash|scaled_mm")
 _PRODUCT = re.compile(r"(^|\.)(linear|matmul|mm|bmm|addmm|einsum)$|^op MatrixMultiply$")
 
 
-Kind = Literal["fork", "transform", "doubt", "opaque", "harmless"]
+Kind = Literal["fork", "transform", "doubt", "restored", "opaque", "harmless"]
 
 
 @dataclass(frozen=True)
 class Fork:
     """A place where training and evaluation part. `where` is the question, or the operation of one path only.
 
-    `doubt` is a fork that may be none: logits spelled in two ways over one trunk, or a cache that is made anew. `seen`
-    are the two runs, for a repair.
+    `doubt` is a fork that may be none: logits spelled in two ways over one trunk, or a cache that is made anew.
+    `restored` is one that the training comes to as well. `seen` are the two runs, for a repair.
     """
 
     kind: Kind
@@ -141,8 +141,9 @@ class Comparison:
         if kinds and not places:
             places = {id(self.place(n)): self.place(n) for n in self.questions.values()}
         in_doubt = bool(guilty) and all(_asks_for_staleness(self.questions[q]) for q in guilty)
+        restored = bool(guilty) and all(self._is_restored(self.questions[q]) for q in guilty)
         for kind, where in kinds:
-            kind = "doubt" if in_doubt else kind
+            kind = "restored" if restored else "doubt" if in_doubt else kind
             if kind == "transform" and where is not None:
                 yield Fork(kind, where, name, self)
             else:
@@ -152,6 +153,10 @@ class Comparison:
             place = self.place(node)
             if id(place) not in places and not isinstance(node, cst.Param) and not self._is_within(place, asked):
                 yield Fork("harmless", place, name, self)
+
+    def _is_restored(self, question: cst.CSTNode) -> bool:
+        """Tell whether a question is an attribute that the training sets as `load_for_eval` does."""
+        return isinstance(question, cst.Attribute) and question.attr.value in self.marks.restored
 
     def _is_within(self, place: cst.CSTNode, asked: Mapping[int, cst.CSTNode]) -> bool:
         """Tell whether a place is only come to where another question has been answered."""

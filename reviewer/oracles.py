@@ -53,6 +53,7 @@ _CONSTANTS = frozenset(["ones", "zeros", "full", "tensor", "ones_like", "zeros_l
 
 FILES = frozenset({"exists", "isfile", "isdir", "is_file", "is_dir", "lexists"})
 FLAGS = frozenset({"is_grad_enabled", "is_inference_mode_enabled"})
+_MAKING = frozenset({"__init__", "eval", "train", "load_for_eval"})
 # What a block that may fail on one path only has in it.
 FAILING = frozenset(["open", "os", "sys", "pathlib", "Path", "glob", "io", "socket", "inspect", "__file__", "globals"])
 # A function that has none of these words asks nothing.
@@ -69,6 +70,7 @@ class Watched:
     """What of one script differs between training and scoring beside what is listed here."""
 
     attributes: dict[str, object] = field(default_factory=dict)  # set for evaluation alone, with constant values
+    restored: frozenset[str] = frozenset()  # those of these attributes that the training sets to the same value
     names: frozenset[str] = frozenset()  # of the module, changed by the training alone
     oracles: bool = True  # whether oracles count, or questions only
 
@@ -132,7 +134,8 @@ def _shares(script: Script, node: cst.Call) -> Iterator[Any]:
 
 def watched(script: Script) -> Watched:
     """Collect what a script sets for evaluation alone, and what it changes in training alone."""
-    return Watched(dict(_attributes(script)), frozenset(_changed_in_training(script)))
+    attributes = dict(_attributes(script))
+    return Watched(attributes, frozenset(_restored(script, attributes)), frozenset(_changed_in_training(script)))
 
 
 def _attributes(script: Script) -> Iterator[tuple[str, object]]:
@@ -148,6 +151,24 @@ def _attributes(script: Script) -> Iterator[tuple[str, object]]:
     for call in _setting(script):
         if id(script.scopes.function_of(call)) in scored:
             yield from _set_by_call(script, call)
+
+
+def _restored(script: Script, attributes: dict[str, object]) -> Iterator[str]:
+    """Yield the attributes that the training sets as well, so that scoring starts from what the training came to."""
+    if not any(value is not None for value in attributes.values()):
+        return
+    scored = _only_for_scoring(script)
+    trained = script.calls.reachable([script.tree.module])
+    for assign in script.tree.of(cst.Assign):
+        for target in assign.targets:
+            name = target.target.attr.value if isinstance(target.target, cst.Attribute) else ""
+            value = attributes.get(name)
+            if value is None or _known(script, assign.value) != value:
+                continue
+            function = script.scopes.function_of(assign)
+            made = isinstance(function, cst.FunctionDef) and function.name.value in _MAKING
+            if function is not None and id(function) in trained - scored and not made:
+                yield name
 
 
 def _setting(script: Script) -> Iterator[cst.Call]:

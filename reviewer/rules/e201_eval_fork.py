@@ -67,7 +67,8 @@ class EvalFork(Rule):
 
     Do instead
         Compute the logits before the question, and let it decide about the loss alone. Dropout, checkpointing, noise
-        and fake quantisation during training are fine, and are only noted.
+        and fake quantisation during training are fine, and are only noted. A state that the training comes to and
+        `load_for_eval` sets again is told, and stops nothing.
     """
 
     code = "E201"
@@ -465,6 +466,9 @@ def load_for_eval(path, device):
                     f"`{fork.function}` makes its logits in two ways, and the audit cannot tell that they are the same."
                 )
                 yield Found(fork.where, what, "Compute them in one place, on both paths.", "review")
+            elif fork.kind == "restored":
+                what = f"Logits of `{fork.function}` depend on what `load_for_eval` sets; the training sets it as well."
+                yield Found(fork.where, what, "Nothing to do, if the training ends in that state.", "warn")
             elif fork.kind == "opaque":
                 what = f"`{fork.function}` trains through a fused loss or another kernel, which cannot be compared."
                 yield Found(fork.where, what, "Nothing to do, if both are the same arithmetic.", "info")
@@ -478,9 +482,7 @@ def _parted(script: Script, fork: Fork) -> tuple[str, str]:
     names = [dotted(n) for n in fork.seen.guilty if _is_in(script, n, fork.where)]
     changed = next((name for name in names if name in fork.seen.marks.names), "")
     if changed:
-        what = (
-            f"The training alone changes `{changed}`, so `{fork.function}` gives other logits when it is scored."
-        )
+        what = f"The training alone changes `{changed}`, so `{fork.function}` gives other logits when it is scored."
         return what, f"Set `{changed}` once, at the top of the file."
     what = f"`{fork.function}` gives other logits in evaluation than in training; this is where they part."
     return what, "Compute the logits the same way on both paths."

@@ -1,4 +1,4 @@
-"""Examples of E201: one product by two kernels, logits by parts, and arms behind a setting of the script's own."""
+"""Examples of E201: one product by two kernels, logits by parts, arms behind a setting, states set for scoring."""
 
 _HEAD = """
 import torch, torch.nn as nn, torch.nn.functional as F
@@ -65,7 +65,33 @@ class Narrow(nn.Linear):
 """,
 )
 
+_SPLIT = (
+    _HEAD
+    + """
+class GPT(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.split = False
+    def forward(self, idx):
+        x = self.embed(idx) if self.split else F.embedding(idx, self.head.weight)  # !
+        return self.head(self.norm(x))
+def load_for_eval(path, device):
+    model = GPT()
+    model.split = True
+    return model
+def main():
+    model = GPT()
+    for step in range(100):
+        model.split = STATE
+if __name__ == '__main__':
+    main()
+"""
+)
+
 APART = (
+    _SPLIT.replace("STATE", "step > 50"),  # the same in the end, perhaps
+    _SPLIT.replace("STATE", "False"),
+    _SPLIT.replace("STATE", "True"),  # told, and stops nothing
     _MODEL
     + """
         if self.quick and self.training:  # !

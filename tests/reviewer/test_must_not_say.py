@@ -132,6 +132,69 @@ class GPT(nn.Module):""",
         if targets is None:
 """,
     ),
+    "a head of eight bits in training": (
+        "SOFT_CAP * torch.tanh(self.head(x).float() / SOFT_CAP)",
+        """head_fp8(x, self.head.weight) if self.training else self.head(x)
+        logits = SOFT_CAP * torch.tanh(logits.float() / SOFT_CAP)""",
+    ),
+    "layers of eight bits in training": (
+        MODEL,
+        """class Linear(nn.Linear):
+    def forward(self, x):
+        if self.use_fp8 and self.training:
+            rows = torch.ops.mine.product(x.flatten(0, -2), self.weight, x_s=self.x_s, w_s=self.w_s)[0]
+            return rows.reshape(*x.shape[:-1], -1)
+        return F.linear(x, self.weight.type_as(x))
+
+
+class GPT(nn.Module):""",
+    ),
+    "a loss by parts, to save memory": (
+        "        logits = SOFT_CAP * torch.tanh(self.head(x).float() / SOFT_CAP)\n",
+        """        if targets is not None:
+            loss = 0
+            for part, wanted in zip(x.flatten(0, 1).split(512), targets.flatten().split(512)):
+                loss = loss + F.cross_entropy(SOFT_CAP * torch.tanh(self.head(part).float() / SOFT_CAP), wanted)
+            return loss
+        logits = SOFT_CAP * torch.tanh(self.head(x).float() / SOFT_CAP)
+""",
+    ),
+    "rotations that the training stretches, beside a fused product": (
+        MODEL,
+        """class Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w):
+        ctx.save_for_backward(x, w)
+        return x @ w.T
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, w = ctx.saved_tensors
+        return grad @ w, grad.flatten(0, 1).T @ x.flatten(0, 1)
+
+
+class Turns(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.speed = nn.Buffer(torch.ones(WIDTH // 2))
+
+    def apply(self, old, new):
+        self.speed *= old / new
+
+    def forward(self, x):
+        return Product.apply(x * torch.cat([self.speed, self.speed]).cos(), self.weight)
+
+
+class GPT(nn.Module):""",
+    ),
+    "a device that is woken up": (
+        "SOFT_CAP = 15.0\n",
+        """SOFT_CAP = 15.0
+torch.empty(
+    1, device="cuda", requires_grad=True
+).backward()
+""",
+    ),
     "an auxiliary loss in training": (
         "        return F.cross_entropy(logits.view(-1, VOCAB), targets.view(-1))",
         """        loss = F.cross_entropy(logits.view(-1, VOCAB), targets.view(-1))
@@ -261,6 +324,19 @@ def test_an_honest_shape_passes(shape: str) -> None:
     text = BASELINE.replace(old, new)
     report = review(text, isolated=False)
     assert [(f.rule, f.line, f.message) for f in report.findings if f.severity != "info"] == []
+    assert report.verdict == "accept"
+
+
+def test_a_state_that_the_training_came_to_is_told_and_stops_nothing() -> None:
+    text = BASELINE.replace(
+        "        x = self.wte(tokens)\n", "        x = self.wte(tokens)\n        x = x if self.tied else -x\n"
+    )
+    text = text.replace("    return model.to(device)", "    model.tied = True\n    return model.to(device)")
+    text = text.replace(
+        "        optimizer.step()\n", "        optimizer.step()\n        if step == 9:\n            model.tied = True\n"
+    )
+    report = review(text, isolated=False)
+    assert [(f.rule, f.severity) for f in report.findings if f.severity != "info"] == [("E201", "warn")]
     assert report.verdict == "accept"
 
 

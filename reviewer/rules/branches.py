@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from weakref import WeakKeyDictionary
 
 import libcst as cst
 
@@ -25,6 +26,9 @@ _OTHERS = (
     "random.Random"
 )
 _PLAIN = frozenset([f"builtins.{name}" for name in _BUILTINS.split()] + _OTHERS.split())
+
+# Where a name is read, by its bindings' id: a name may be set a thousand times.
+_READ: WeakKeyDictionary[Script, dict[tuple[int, str], list[cst.Name]]] = WeakKeyDictionary()
 
 Stop = Callable[[cst.CSTNode, cst.CSTNode], bool]
 
@@ -145,8 +149,12 @@ def _met(script: Script, target: cst.CSTNode, inside: cst.CSTNode | None = None)
     if isinstance(scopes.of(target).node, cst.ClassDef) and inside is None:
         return _members(script, target.value, target)
     bindings = scopes.of(inside if inside is not None else target).find(target.value)
-    met: Iterator[cst.CSTNode] = (n for n in script.mentions.get(target.value, ())[:_LOOKED_AT] if n is not target)
-    return [n for n in met if scopes.of(n).find(target.value) is bindings][:_MENTIONS]
+    known, key = _READ.setdefault(script, {}), (id(bindings), target.value)
+    if key not in known:
+        script.budget.spend(_LOOKED_AT)
+        mentions = script.mentions.get(target.value, ())[:_LOOKED_AT]
+        known[key] = [n for n in mentions if scopes.of(n).find(target.value) is bindings][: _MENTIONS + 1]
+    return [n for n in known[key] if n is not target][:_MENTIONS]
 
 
 def _members(script: Script, name: str, target: cst.CSTNode) -> list[cst.CSTNode]:

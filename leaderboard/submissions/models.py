@@ -85,9 +85,13 @@ class Submission(models.Model):
 
 
 class Report(models.Model):
-    """One audit of a submission; the newest counts, older ones stay."""
+    """One audit of a submission; the newest counts, older ones stay.
+
+    `policy` is the one that it was read again under; null is the submission's own, which it was sent under.
+    """
 
     submission = models.ForeignKey(Submission, models.CASCADE, related_name="reports")
+    policy = models.ForeignKey("competitions.Policy", models.PROTECT, null=True, related_name="+")
     verdict = models.CharField(max_length=10)
     ruleset = models.CharField(max_length=40)
     body = models.JSONField()
@@ -172,10 +176,13 @@ class Kin(models.Model):
 
 
 class SecondLook(models.Model):
-    """A submission that an organizer looks at again, after a ruling on one that it may descend from."""
+    """A submission that an organizer looks at again: after a ruling on one that it may descend from (`because_of`), or
+    because a later audit, under other rules, found more than the one before (`report`).
+    """
 
     submission = models.ForeignKey(Submission, models.CASCADE, related_name="second_looks")
-    because_of = models.ForeignKey(Submission, models.CASCADE, related_name="+")
+    because_of = models.ForeignKey(Submission, models.CASCADE, null=True, related_name="+")
+    report = models.ForeignKey(Report, models.SET_NULL, null=True, related_name="+")
     opened = models.DateTimeField()
     opened_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     closed = models.DateTimeField(null=True)

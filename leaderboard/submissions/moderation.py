@@ -14,7 +14,7 @@ from leaderboard.accounts.models import User
 from leaderboard.competitions.queries import require_unreleased
 from leaderboard.core.errors import Refusal
 from leaderboard.core.outbox import send_after_commit
-from leaderboard.submissions import quota, secondlook, transitions
+from leaderboard.submissions import quota, reaudits, secondlook, transitions
 from leaderboard.submissions.models import Event, State, Submission
 from leaderboard.submissions.states import AT_WORK, MAY_BE_SENT_AGAIN
 from leaderboard.submissions.transitions import Decision
@@ -47,7 +47,7 @@ VERBS = {
     Action.ACCEPT: Verb(frozenset({State.IN_REVIEW}), "Accept", "accepted", reason=False),
     Action.REJECT: Verb(frozenset({State.IN_REVIEW}), "Reject", "rejected"),
     Action.DISQUALIFY: Verb(AT_WORK | {State.RANKED}, "Disqualify", "disqualified"),
-    Action.REINSTATE: Verb(frozenset({State.DISQUALIFIED}), "Reinstate", "reinstated"),
+    Action.REINSTATE: Verb(frozenset({State.DISQUALIFIED, State.REJECTED}), "Reinstate", "reinstated"),
     Action.RERUN: Verb(frozenset({State.FAILED, State.ERRORED}), "Run again", "sent back to the queue"),
 }
 
@@ -55,6 +55,8 @@ VERBS = {
 def possible(submission: Submission) -> list[Action]:
     """Return what an organizer can do with a submission in its state."""
     found = [action for action, verb in VERBS.items() if submission.state in verb.states]
+    if submission.state == State.REJECTED and not reaudits.may_stand(submission):
+        return []
     over = submission.phase.released_at is not None
     return [action for action in found if not (over and _runs_again(submission, action))]
 
@@ -109,10 +111,25 @@ def _carry_out(submission: Submission, decision: Decision) -> bool:
             return transitions.reject_reviewed(submission, decision)
         case Action.DISQUALIFY:
             return transitions.disqualify(submission, old, decision)  # attempts end at their next sign of life
+        case Action.REINSTATE if old == State.REJECTED:
+            return _accept_reread(submission, decision)
         case Action.REINSTATE if submission.ranked_at:
             return transitions.reinstate(submission, decision)
         case _:
             return _send_back(submission, old, decision)
+
+
+def _accept_reread(submission: Submission, decision: Decision) -> bool:
+    with transaction.atomic():
+        require_unreleased(submission.phase_id, "nothing is run any more that could stand on its boards.")
+        quota.lock(submission.team, submission.phase)  # as in `_send_back`
+        if not reaudits.may_stand(submission):
+            raise Refusal("wrong_state", "No later audit lets it pass; its team can send another version.", 409)
+        _refuse_twin(submission)
+        won = transitions.accept_reread(submission, decision)
+        if won:
+            send_after_commit("pipeline.dispatch", submission.pk)
+        return won
 
 
 def _send_back(submission: Submission, old: State, decision: Decision) -> bool:

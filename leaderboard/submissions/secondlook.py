@@ -1,8 +1,8 @@
-"""A ruling on one submission reopens its descendants: what may come from it is looked at again, and stays as it is
-meanwhile.
+"""A ruling on one submission reopens its descendants, and a later audit that is stricter reopens what it read: it is
+looked at again, and stays as it is meanwhile.
 
-Nothing happens by itself: an organizer reads the list, confirms exactly that list, and each submission on it gets an
-open look, an Event in words that name no other team, and a ledger entry. The look is closed by a decision about the
+A ruling does nothing by itself: an organizer reads the list, confirms exactly that list, and each submission on it gets
+an open look, an Event in words that name no other team, and a ledger entry. The look is closed by a decision about the
 submission, or by the organizer's word that it stays.
 """
 
@@ -21,7 +21,7 @@ from leaderboard.competitions.models import Competition
 from leaderboard.core.errors import Refusal
 from leaderboard.ledger import services as ledger
 from leaderboard.submissions import kinship
-from leaderboard.submissions.models import Event, SecondLook, State, Submission
+from leaderboard.submissions.models import Event, Report, SecondLook, State, Submission
 from leaderboard.submissions.states import AT_WORK
 from leaderboard.submissions.visibility import is_member, organizes
 
@@ -58,6 +58,7 @@ def reopen(*, organizer: User, submission: Submission, digest: str) -> list[Subm
     """
     _require(organizer, submission)
     with transaction.atomic():
+        ledger.hold()  # before any look: a later audit has the head when it opens one
         submission.refresh_from_db(fields=["state", "reason_code"])
         if not ruled_against(submission):
             raise Refusal("no_ruling", "Only a ruling reopens descendants: reject or disqualify it first.", 409)
@@ -78,10 +79,27 @@ def reopen(*, organizer: User, submission: Submission, digest: str) -> list[Subm
     return chosen
 
 
+def open_because_of(report: Report, submission: Submission, by: User | None) -> bool:
+    """Open a look at a submission because of its newest report; False where one is open, which then has it as well.
+
+    Call it in the transaction that keeps the report.
+    """
+    now = timezone.now()
+    look, fresh = SecondLook.objects.get_or_create(
+        submission=submission, closed=None, defaults={"report": report, "opened": now, "opened_by": by}
+    )
+    if fresh:
+        _tell(submission, by, "opened", OPENED)
+    else:
+        SecondLook.objects.filter(pk=look.pk).update(report=report)
+    return fresh
+
+
 def keep(*, organizer: User, submission: Submission) -> None:
     """Close the look at a submission, which stays as it is. Raises Refusal not_organizer, own_team 403, no_look 409."""
     _require(organizer, submission)
     with transaction.atomic():
+        ledger.hold()
         if not close(submission):
             raise Refusal("no_look", "Nobody looks at this submission again, or somebody has decided already.", 409)
         _tell(submission, organizer, "closed", CLOSED)
@@ -95,7 +113,8 @@ def close(submission: Submission) -> bool:
 def open_look(submission: Submission) -> SecondLook | None:
     """Return the open look at a submission."""
     looks = SecondLook.objects.filter(submission=submission, closed=None, submission__state__in=MAY_BE_REOPENED)
-    return looks.select_related("because_of__team", "because_of__phase").defer("because_of__script").first()
+    looks = looks.select_related("because_of__team", "because_of__phase", "report__policy", "submission__policy")
+    return looks.defer("because_of__script", "submission__script", "report__body").first()
 
 
 def open_looks(competition: Competition) -> QuerySet[SecondLook]:
@@ -103,8 +122,8 @@ def open_looks(competition: Competition) -> QuerySet[SecondLook]:
     looks = SecondLook.objects.filter(
         submission__phase__competition=competition, submission__state__in=MAY_BE_REOPENED, closed=None
     )
-    looks = looks.select_related("submission__team", "submission__phase", "because_of__team")
-    return looks.defer("submission__script", "because_of__script").order_by("opened", "pk")
+    looks = looks.select_related("submission__team", "submission__phase", "because_of__team", "report__policy")
+    return looks.defer("submission__script", "because_of__script", "report__body").order_by("opened", "pk")
 
 
 def _require(organizer: User, submission: Submission) -> None:
@@ -114,12 +133,13 @@ def _require(organizer: User, submission: Submission) -> None:
         raise Refusal("own_team", "This submission is your own team's; another organizer decides on it.", 403)
 
 
-def _tell(submission: Submission, organizer: User, look: str, sentence: str) -> None:
+def _tell(submission: Submission, organizer: User | None, look: str, sentence: str) -> None:
     """Write the Event and the ledger entry. Neither says what the look is because of: that is for organizers."""
     now, state = timezone.now(), submission.state
     told: dict[str, Any] = {"look": look}
     Event.objects.create(
         submission=submission, at=now, kind="look", state=state, message=sentence, data=told, actor=organizer
     )
+    who = {"actor": organizer.pk} if organizer else {}
     kind = "submission.reopened" if look == "opened" else "submission.kept"
-    ledger.append(kind=kind, subject=f"submission:{submission.pk}", data={"state": state, "actor": organizer.pk})
+    ledger.append(kind=kind, subject=f"submission:{submission.pk}", data={"state": state, **who})

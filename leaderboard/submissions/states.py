@@ -5,7 +5,8 @@
                     └─ accepted ────────────────┴─ queued ─ running ─ scoring ─ ranked
 
 `failed` is the script's, `errored` is ours, `withdrawn` the team's, `disqualified` the organizer's. Only an organizer
-leads out of an end: what failed or errored is run again, what was disqualified is reinstated to where it stood.
+leads out of an end: what failed or errored is run again, what was disqualified is reinstated to where it stood, and
+what the audit has rejected is accepted where a later audit, under other rules, does not reject it.
 """
 
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ EDGES: dict[State, frozenset[State]] = {
     S.RUNNING: frozenset({S.SCORING, S.FAILED, S.ERRORED, S.WITHDRAWN, S.DISQUALIFIED}),
     S.SCORING: frozenset({S.RANKED, S.FAILED, S.ERRORED, S.WITHDRAWN, S.DISQUALIFIED}),
     S.RANKED: frozenset({S.WITHDRAWN, S.DISQUALIFIED}),
-    S.REJECTED: frozenset(),
+    S.REJECTED: frozenset({S.ACCEPTED}),
     S.FAILED: frozenset({S.QUEUED}),
     S.ERRORED: frozenset({S.QUEUED}),
     S.WITHDRAWN: frozenset(),

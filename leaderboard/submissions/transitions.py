@@ -100,6 +100,15 @@ def reinstate(submission: Submission, decision: Decision) -> bool:
     return _move(submission, State.DISQUALIFIED, State.RANKED, sentence, decision=decision, entry=entry)
 
 
+def accept_reread(submission: Submission, decision: Decision) -> bool:
+    """rejected → accepted, by an organizer, where a later audit does not reject it. Its place stays given back.
+
+    Call it under the quota's lock, since the same script may be sent again meanwhile.
+    """
+    sentence = _because("Read again under other rules, and accepted by an organizer", decision)
+    return _move(submission, State.REJECTED, State.ACCEPTED, sentence, decision=decision)
+
+
 def send_back(submission: Submission, old: State, decision: Decision) -> bool:
     """failed, errored or, where it had not ranked, disqualified → queued, by an organizer; its runs reopen with it.
 

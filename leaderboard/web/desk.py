@@ -5,8 +5,8 @@ from typing import Any
 
 from leaderboard.competitions.models import Competition
 from leaderboard.submissions import kinship, review, secondlook
-from leaderboard.submissions.models import Event, Submission
-from leaderboard.submissions.moderation import REASON_CHARACTERS, VERBS, possible
+from leaderboard.submissions.models import Event, State, Submission
+from leaderboard.submissions.moderation import REASON_CHARACTERS, VERBS, Action, possible
 from leaderboard.web import findings
 from leaderboard.web.changes import share_new
 from leaderboard.web.source import decode
@@ -67,12 +67,18 @@ def desk(submission: Submission, last: Event | None) -> dict[str, Any]:
     """Return the context of the buttons; `last` is the newest decision there was."""
     return {
         "buttons": [
-            Button(action.value, VERBS[action].words, FOLLOWS[action.value], VERBS[action].reason)
+            Button(action.value, VERBS[action].words, _follows(action, submission), VERBS[action].reason)
             for action in possible(submission)
         ],
         "seen": last.pk if last else 0,
         "limit": REASON_CHARACTERS,
     }
+
+
+def _follows(action: Action, submission: Submission) -> str:
+    if action == Action.REINSTATE and submission.state == State.REJECTED:
+        return "It is accepted and runs, as if the audit had let it pass; no quota is taken."
+    return FOLLOWS[action.value]
 
 
 def descent(submission: Submission) -> dict[str, Any]:

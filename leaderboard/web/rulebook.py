@@ -11,6 +11,13 @@ from reviewer import Policy, RuleText, rules_in_force
 from reviewer.examples import MARK, readable
 from reviewer.rulebook import rule_text
 
+ALLOWED = {
+    "allow_env": "Variables that a script may read beside the launcher's own",
+    "allow_flags": "Options of the command line that a script may read",
+    "allow_paths": "Folders outside of its run that a script may name",
+    "allow_imports": "Modules and functions that a script may use although a rule names them",
+    "only_imports": "The only modules that a script may import beside Python's own and the kit",
+}
 _ORDER = ("reject", "review", "warn", "info", "off")
 Piece = tuple[bool, str]  # whether it is code, and the text
 Paragraph = tuple[str, Any]  # ("code", text) or ("text", pieces)
@@ -64,6 +71,12 @@ def by_default() -> list[Entry]:
 
 def _entry_of(rule: RuleText, severity: str) -> Entry:
     return entry(rule.code, rule.name, severity, rule.text)
+
+
+def allowed(policy: dict[str, Any]) -> list[tuple[str, list[str]]]:
+    """Return what a policy table allows, list by list; a closed list of modules is said even if it is empty."""
+    lists = ((words, policy.get(key), key == "only_imports") for key, words in ALLOWED.items())
+    return [(words, sorted(names)) for words, names, closed in lists if names or (closed and names is not None)]
 
 
 def entries(policy: dict[str, Any]) -> list[Entry]:

@@ -46,7 +46,7 @@ def rules(request: HttpRequest, competition: str) -> HttpResponse:
     policy = contest.policies.order_by("-number").first()
     context = shell(request, contest, "rules") | {
         "policy": policy,
-        "allowed": sorted(policy.body.get("allow_env", [])) if policy else [],
+        "allowed": rulebook.allowed(policy.body) if policy else [],
         "rules": rulebook.entries(policy.body) if policy else [],
     }
     return render(request, "web/rules.html", context)

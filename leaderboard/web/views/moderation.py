@@ -11,12 +11,13 @@ from django.views.decorators.http import require_POST, require_safe
 from leaderboard.accounts.models import User
 from leaderboard.competitions.models import Competition
 from leaderboard.core.errors import Refusal
-from leaderboard.submissions import review, secondlook
+from leaderboard.submissions import reaudits, review, secondlook
 from leaderboard.submissions.models import State, Submission
 from leaderboard.submissions.moderation import VERBS, Action, moderate
 from leaderboard.submissions.visibility import organizes
 from leaderboard.web import desk, findings
 from leaderboard.web.annotated import annotated
+from leaderboard.web.audits import audits
 from leaderboard.web.changes import changes
 from leaderboard.web.source import decode
 from leaderboard.web.views.shell import find_competition, reader, shell
@@ -31,6 +32,7 @@ def queue(request: HttpRequest, competition: str) -> HttpResponse:
     context = shell(request, contest, "queue") | {
         "waiting": desk.rows(contest),
         "count": review.waiting(contest).count(),
+        "reread": reaudits.standing_again(contest)[: review.OTHERS],
         "errored": review.ended(contest, State.ERRORED),
         "looks": secondlook.open_looks(contest)[: review.OTHERS],
         "disqualified": review.ended(contest, State.DISQUALIFIED),
@@ -140,6 +142,7 @@ def _context(request: HttpRequest, contest: Competition, submission: Submission)
         "facts": findings.facts(report.body) if report else None,
         "submission": submission,
         "report": report,
+        "audits": audits(submission),
         "desk": desk.desk(submission, decided[-1] if decided else None),
         "previous": before,
         "percent": None if new is None else round(100 * new),

@@ -117,7 +117,6 @@ def _place(script: Script, found: list[tuple[Rule, Found | Setting]]) -> tuple[l
     spans = tree.spans(nodes) if nodes else {}
     spans.update(dict.fromkeys(placeless, Span(1, 1, 1, 1)))
     lines = script.text.split("\n")
-    inherited = _Inherited(script.policy.baseline, lines)
     findings: dict[tuple[str, Span, str], Finding] = {}
     knobs: dict[Knob, None] = {}
     for rule, item in found:
@@ -125,7 +124,7 @@ def _place(script: Script, found: list[tuple[Rule, Found | Setting]]) -> tuple[l
         if isinstance(item, Setting):
             knobs[Knob(rule.code, span.line, item.key, item.default, item.value)] = None
             continue
-        kept = rule.inherits and id(item.node) not in placeless and inherited.holds(span)
+        kept = id(item.node) not in placeless and script.inherited.holds(rule, item, span.line, span.end_line)
         severity = milder(script.policy.severity(rule.code, item.at_most), "info" if kept else "reject")
         findings.setdefault(
             (rule.code, span, item.what),
@@ -160,17 +159,3 @@ def _capped(findings: Iterable[Finding]) -> list[Finding]:
     rest = len(ranked) - MOST_FINDINGS
     note = gate.refusal("G015", f"{rest} more findings are not shown.\nRepair these first, then check again.")
     return [*ranked[:MOST_FINDINGS], replace(note, severity="info")]  # the worst are shown, so they decide
-
-
-class _Inherited:
-    """Tells which lines stand byte for byte in the kit's own baseline."""
-
-    def __init__(self, baseline: str | None, lines: list[str]) -> None:
-        self._baseline = None if baseline is None else f"\n{baseline}\n"
-        self._lines = lines
-
-    def holds(self, span: Span) -> bool:
-        if self._baseline is None:
-            return False
-        block = "\n".join(self._lines[span.line - 1 : span.end_line])
-        return f"\n{block}\n" in self._baseline

@@ -22,6 +22,7 @@ from reviewer.values import Values, canonical
 
 if TYPE_CHECKING:
     from reviewer.forks import Fork
+    from reviewer.inherited import Inherited
     from reviewer.pathflow import Paths
     from reviewer.rules.modelled import Modelled
     from reviewer.sections import Graded
@@ -169,6 +170,13 @@ class Script:
         from reviewer.sections import grades  # needs this class
 
         return grades(self)
+
+    @cached_property
+    def inherited(self) -> Inherited:
+        """Which findings are those of the kit's own baseline."""
+        from reviewer.inherited import Inherited  # reads the baseline as a script
+
+        return Inherited(self)
 
     @cached_property
     def paths(self) -> Paths:

@@ -67,7 +67,7 @@ class Rule(ABC):
     FIXED: ClassVar[tuple[tuple[str, str], ...]] = ()
     POLICY: ClassVar[Policy] = Policy()
     CONTEXT: ClassVar[Context] = Context()
-    inherits: ClassVar[bool] = True  # whether a finding in lines that the kit's baseline has as well is only info
+    inherits: ClassVar[bool] = True  # whether what the kit's baseline has as well (`inherited.py`) is only info
 
     @property
     def name(self) -> str:

@@ -39,6 +39,7 @@ class ClaimContradicted(Rule):
     """
 
     code = "H702"
+    inherits = False  # the words may be the kit's; what contradicts them is not, or it would not be heard
 
     VALID: ClassVar = (
         '"""No environment variables, no network, no fallback."""\nimport torch\n',
@@ -48,6 +49,9 @@ class ClaimContradicted(Rule):
         f"# TODO: there should be no environment reads\n{_ENV}",
         f"# is there really no environment?\n{_ENV}",
         f"# no environment, unless LR is given\n{_ENV}",
+        f'"""What share is used. Default (no env) -> all of it."""\n{_ENV}',
+        f"# default with no env vars set: 3\n{_ENV}",
+        f"# no env variable given: three layers\n{_ENV}",
         f"{_ENV}text = '# no environment'\nprint('no environment')\n",
         f'{_ENV}text = """\n# no environment\n"""\nf("""no environment""")\n',
         f"# no network, from scratch, a pure function, no validation data\n{_ENV}",

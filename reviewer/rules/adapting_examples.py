@@ -23,7 +23,76 @@ def _forward(*lines: str, rest: str = "") -> str:
     return f"{_MODEL}    def forward(self, x, targets=None):\n{body}        return self.head(x)\n{rest}"
 
 
+# One program that trains, measures on held-out text and has a hole where it may do more with that.
+_RUN = """
+import glob
+import numpy as np
+from pathlib import Path
+class Settings:
+    train_files = "data/fineweb_train_*.bin"
+    val_files = "data/fineweb_val_*.bin"
+def read_shard(file):
+    return torch.from_numpy(np.fromfile(file, dtype="<u2"))
+def read_all(pattern):
+    return torch.cat([read_shard(Path(p)) for p in sorted(glob.glob(pattern))])
+class Stream:
+    def __init__(self, pattern):
+        self.files = [Path(p) for p in sorted(glob.glob(pattern))]
+        self.tokens = read_shard(self.files[0])
+    def take(self, n):
+        return self.tokens[:n]
+class Loader:
+    def __init__(self, pattern, device):
+        self.stream, self.device = Stream(pattern), device
+    def next_batch(self, n):
+        local = self.stream.take(n + 1).long()
+        return local[:-1].to(self.device), local[1:].to(self.device)
+class Held:
+    def __init__(self, args):
+        self.val_tokens = read_all(args.val_files)
+def measure(model, val_tokens):
+    with torch.no_grad():
+        return model(val_tokens[None, :-1], val_tokens[None, 1:]).item()
+def adapt(args, model, tokens, optimizer):
+    for start in range(0, tokens.numel(), 64):
+        local = tokens[start : start + 65].long()
+        x, y = local[:-1], local[1:]
+        with torch.autocast("cpu"):
+            loss = model(x, y)
+        loss.backward()$ADAPT
+        optimizer.step()
+def main():
+    args = Settings()
+    model = GPT()
+    val_tokens = read_all(args.val_files)
+    loader = Loader(args.train_files, "cpu")
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(9):
+        x, y = loader.next_batch(64)
+        with torch.autocast("cpu"):
+            loss = model(x, y)
+        (loss / 2).backward()
+        optimizer.step()
+        print(measure(model, val_tokens))
+$MORE
+if __name__ == "__main__":
+    main()
+"""
+
+
+def _run(more: str, adapted: bool = False) -> str:
+    lines = "".join(f"    {line}\n" for line in more.split("\n"))
+    return _MODEL + _RUN.replace("$ADAPT", "  # !" if adapted else "").replace("$MORE", lines)
+
+
 HONEST = (
+    _run("x, y = val_tokens[:-1], val_tokens[1:]\nprint(model(x, y))"),
+    _run("adapt(args, model, loader.stream.take(640), optimizer)"),
+    _run(
+        "held = loader.stream.take(640)\nval_x, val_y = held[:-1], held[1:]\nval_loss = model(val_x, val_y)\n"
+        "val_loss.backward()"
+    ),
+    _run("for name in ('train', 'val'):\n    print(name)\nmodel(*loader.next_batch(8)).backward()"),
     _forward("x = x * self.scale", rest=_LOAD + "    return model.to(device).eval()\n"),
     _forward(
         "return self.head(x)",
@@ -75,6 +144,24 @@ HONEST = (
     "        Fused.helper(g).backward()\n        return g\n",
 )
 ADAPTING = (
+    _run("adapt(args, model, val_tokens, optimizer)", adapted=True),
+    _run("adapt(args, model, Held(args).val_tokens, torch.optim.SGD(model.parameters(), 1.0))", adapted=True),
+    _run("held = Held(args)\nmodel(held.val_tokens[None]).sum().backward()  # !"),
+    _run(
+        "x = torch.zeros(2, 64).long()\nfor row in range(2):\n    x[row, :64] = val_tokens[row * 64 :][:64]\n"
+        "loss = model(x)\nloss.mean().backward()  # !"
+    ),
+    _run("rows = []\nrows.append(val_tokens[:9])\nmodel(torch.stack(rows)).sum().backward()  # !"),
+    _run("loss = model(val_tokens)\ntorch.autograd.grad(loss, list(model.parameters()))  # !"),
+    _run("text = read_shard('data/val.bin')\nfor part in text.split(64):\n    model(part).sum().backward()  # !"),
+    _run("step = torch.compile(lambda t: model(t).sum())\nstep(Held(args).val_tokens).backward()  # !"),
+    _run("x, y = loader.next_batch(8)\nif y.sum() > 9:\n    y = val_tokens[:8]\nmodel(x, y).backward()  # !"),
+    _HEAD
+    + "from prepare import make_dataloader\ndef main():\n    for x, y, _ in make_dataloader(T(), 8, 9, 'dev', 'cpu'):\n"
+    "        F.cross_entropy(net(x), y).backward()  # !\nclass GPT(nn.Module):\n    def forward(self, x):\n"
+    "        return x\n",
+    _HEAD + "def rows(split):\n    return read(f'data/{split}.bin')\ndef main():\n    net(rows('train')).backward()\n"
+    "    net(rows('val')).backward()  # !\nclass GPT(nn.Module):\n    def forward(self, x):\n        return x\n",
     _forward("loss = F.cross_entropy(self.head(x[:, :-1]), x[:, 1:])", "loss.backward()  # !", "self.opt.step()  # !"),
     _forward("g = torch.autograd.grad(self.head(x).sum(), self.scale)  # !", "x = x - g[0]"),
     _forward(

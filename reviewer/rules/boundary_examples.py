@@ -74,6 +74,9 @@ VALID = (
 )  # fmt: skip
 
 INVALID = (
+    "def eval_val_adapting(model, rows, opt):\n    for x in rows:\n        model(x).backward()\n        opt.step()\n"
+    "def main():\n    for x in loader:\n        model(x).backward()\n        optimizer.step()  # !\n"
+    "    eval_val_adapting(model, rows, other)\n",
     "for x in loader:\n    loss.backward()  # !\n    with torch.no_grad():\n        w -= lr * w.grad\n",
     "for step in range(9):\n    loss.backward()\n    opt.step()  # !\n",
     _KIT + "def main():\n    for step in range(9):\n        optimizer.step()  # !\nmain()\n",

@@ -11,11 +11,13 @@ from reviewer.rules.adapting import Learning, learning
 from reviewer.rules.adapting_examples import ADAPTING, HONEST
 from reviewer.rules.at_evaluation import at_evaluation, is_autograd
 from reviewer.rules.base import Found, Rule
+from reviewer.rules.held_out import made_of_held_out
 from reviewer.rules.training_only import only_in_training
 from reviewer.scope import Function
 from reviewer.script import Script
 
 _REMEDY = "Train before the checkpoint is written; the model that is scored only computes."
+_TRAINING_ALONE = "Learn from the training split alone; no score counts text that the model has learned from."
 _WHAT = {
     "gradient": "Gradients are computed here on the way to scored logits.",
     "step": "An optimizer is at work here on the way to scored logits.",
@@ -30,7 +32,8 @@ class AdaptsAtEvaluation(Rule):
     What it looks for
         `backward()`, `torch.autograd.grad`, the transforms of `torch.func`, and optimizers that are made or take a
         step, in what `load_for_eval` runs and in what the model runs that it returns: `forward`, hooks on it, what
-        it calls, inherits or hands on; and parameters that the model changes in place. A person looks where
+        it calls, inherits or hands on; and parameters that the model changes in place. Anywhere in the file, gradients
+        of a loss on held-out text: files and splits that are held out are followed to it. A person looks where
         gradients are merely switched on, where a function of autograd computes them ahead of its backward pass, and
         where `self.training` or its like stands around it. The backward pass itself, checkpointing, parameters that
         are rescaled in training alone, and methods that `forward` does not reach are no findings.
@@ -49,14 +52,17 @@ class AdaptsAtEvaluation(Rule):
     INVALID: ClassVar = ADAPTING
 
     def check(self, script: Script) -> Iterator[Found]:
-        if not script.forwards:
-            return
         certain: set[int] = set()
         doubtful: list[Found] = []
         seen: set[int] = set()
         for one in learning(script):
             holder = _holder(script, one.node)
-            if id(one.node) in seen or not _runs(script, one, holder):
+            if id(one.node) in seen:
+                continue
+            if not _runs(script, one, holder):
+                if one.kind == "gradient" and (given := _given(one.node)) and made_of_held_out(script, given):
+                    seen.add(id(one.node))
+                    yield Found(one.node, "What is learned here is learned from held-out text.", _TRAINING_ALONE)
                 continue
             seen.add(id(one.node))
             trained = only_in_training(script, one.node)
@@ -73,6 +79,15 @@ class AdaptsAtEvaluation(Rule):
         for found in doubtful:
             if found.what != _WHAT["allowed"] or id(_holder(script, found.node)) not in certain:
                 yield found
+
+
+def _given(node: cst.CSTNode) -> cst.CSTNode | None:
+    """Return what gradients are computed of: `loss` of `loss.backward()` and of `torch.autograd.grad(loss, …)`."""
+    if isinstance(node, cst.Attribute):
+        return node.value
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "backward":
+        return node.func.value
+    return node.args[0].value if isinstance(node, cst.Call) and node.args else None
 
 
 def _runs(script: Script, one: Learning, holder: Function | None) -> bool:

@@ -44,7 +44,7 @@ KINDS = (
         "K101",
         (
             rf"\b{_NO}{_OF}(?:env|environment|environ|os\.environ|getenv)\b(?:[- ]?(?:vars?|variables?|reads?|"
-            rf"knobs?|settings?|flags?))?"
+            rf"knobs?|settings?|flags?)\b)?(?![- \w]{{0,12}}\)?\W{{0,2}}(?:->|=>|\bset\b|\bgiven\b))"
         ),
         r"\b(?:env|environment)(?: variables?)? (?:is|are) (?:not|never) (?:read|used)",
         r"\bnothing (?:\w+ ){0,3}from the (?:process )?environment\b",

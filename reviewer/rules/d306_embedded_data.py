@@ -21,9 +21,10 @@ class EmbeddedData(Rule):
 
     What it looks for
         Strings and bytes that nobody can read: one of 512 characters, or pieces from 16 characters that make up 1,024
-        together (base64, hex, escapes, numbers in text); tables of 128 constants, nested ones counted as a whole;
-        numbers of 100 digits; numbers that make up an eighth of the file; 24,576 characters of text that is neither
-        documentation nor program; comments with 256 characters in a row. Packed code is the business of O601.
+        together (base64, hex, escapes, numbers in text); tables of 128 constants, nested ones counted as a whole (a
+        key that several rows have counts once); numbers of 100 digits; numbers that make up an eighth of the file;
+        24,576 characters of text that is neither documentation nor program; comments with 256 characters in a row.
+        Packed code is the business of O601.
 
     Why it is refused
         It is not, a person looks. Weights, text or statistics in a script were computed with more data and time than
@@ -49,6 +50,7 @@ class EmbeddedData(Rule):
         "B = '" + "\u2588\u2580 \u2584\u2591 " * 150 + "'\n",
         "x = '=' * 1000\nprint('-' * 80)\n",
         "NAMES = [" + ", ".join(f"'blocks.{i}.attn'" for i in range(40)) + "]\n",
+        "P = {" + ", ".join(f"'w{i}': {{'optim': 'adam', 'lr': {i}, 'betas': [0.9, 0.99]}}" for i in range(20)) + "}\n",
         "def f(x):\n    return x + 1\n" * 200,
         "magic = b'\\x93NUMPY'\nheader = '<3i'\n",
         "# " + "a comment may be as long as its words are short " * 20 + "\nx = 1\n",
@@ -64,6 +66,7 @@ class EmbeddedData(Rule):
         "W = [" + "[1, 2, 3, 4], " * 40 + "]  # !\n",
         "W = {" + ", ".join(f"{i}: {i}.5" for i in range(80)) + "}  # !\n",
         "W = {" + ", ".join(f"'w{i}'" for i in range(150)) + "}  # !\n",
+        "P = {" + ", ".join(f"'w{i}': {{'k{i}': 1, 'm{i}': {i}}}" for i in range(30)) + "}  # !\n",
         "import torch\nW = torch.tensor([" + "0.5, " * 150 + "])  # !\n",
         "f(" + "1, " * 140 + ")  # !\n",
         "W = " + "7" * 300 + "  # !\n",

@@ -114,11 +114,17 @@ def _is_name(body: str) -> bool:
 
 def _tables(script: Script) -> Iterator[Data]:
     counts: dict[int, tuple[cst.CSTNode, int]] = {}
+    settings: dict[int, set[str]] = {}  # rows of one table that have the same keys say each key once
     for cls in _DISPLAYS:
         for node in script.tree.of(cls):
             elements: Sequence[cst.CSTNode] = node.elements  # type: ignore[attr-defined]
             if elements and (count := _constants(elements)):
                 whole = _outermost(script, node)
+                if cls is cst.Dict and whole is not node:
+                    keys = [k.value for k in (getattr(e, "key", None) for e in elements) if type(k) is cst.SimpleString]
+                    known = settings.setdefault(id(whole), set())
+                    count -= sum(key in known for key in keys)
+                    known.update(keys)
                 counts[id(whole)] = (whole, counts.get(id(whole), (whole, 0))[1] + count)
     for call in script.tree.of(cst.Call):
         if len(call.args) >= TABLE and (count := _constants(call.args)) >= TABLE:

@@ -79,8 +79,17 @@ class HostDependentBranch(Rule):
         "class platform:\n    node = 'a'\nif platform.node == 'b':\n    x = 1\n",
         "import time\nif step % 10 == 0:\n    t = time.time()\nif lr > 0:\n    t = 1\n",
         "import os\nassert os.path.exists('data')\n",
+        (
+            "from pathlib import Path\nclass Loader:\n    def __init__(self, pattern):\n"
+            "        self.files = sorted(Path.cwd().glob(pattern))\n    def next(self):\n"
+            "        self.at = (self.at + 1) % len(self.files)\n        return self.files[self.at]\n"
+        ),
+        "import os\nhere = os.getcwd()\nif x in os.path.join(here, 'out'):\n    y = 1\n",
+        "from pathlib import Path\nout = Path.cwd() / 'out'\nif out in seen:\n    y = 1\n",
     )
     INVALID: ClassVar = (
+        "from pathlib import Path\nif Path.cwd().name == 'a':  # !\n    x = 1\n",
+        "import os\nif 'holdout' in os.getcwd():  # !\n    x = 1\n",
         "import socket\nif socket.gethostname() == 'a':  # !\n    lr = 1\n",
         "import platform as p\nlr = 1 if p.node() == 'a' else 2  # !\n",
         "from platform import machine\nlr = {'x86_64': 1}.get(machine(), 2)  # !\n",
@@ -142,7 +151,7 @@ class HostDependentBranch(Rule):
 
 def _ends(script: Script, kind: Kind, below: cst.CSTNode, above: cst.CSTNode) -> bool:
     """Tell whether the way of a value ends: elapsed time is no time of day, and a check is no branch."""
-    if isinstance(above, cst.Assert | cst.Raise | cst.FormattedStringExpression):
+    if isinstance(above, cst.Assert | cst.Raise | cst.FormattedStringExpression) or _is_start(script, below, above):
         return True
     if isinstance(above, cst.BooleanOperation) and isinstance(above.operator, cst.Or):
         return above.left is below and not isinstance(below, cst.Comparison)  # `cpu_count() or 1`
@@ -160,6 +169,17 @@ def _ends(script: Script, kind: Kind, below: cst.CSTNode, above: cst.CSTNode) ->
         comparison = script.tree.parent(above)
         return isinstance(comparison, cst.Comparison) and not _is_fixed(script, comparison.left)
     return False
+
+
+def _is_start(script: Script, below: cst.CSTNode, above: cst.CSTNode) -> bool:
+    """Tell whether a path starts here: `Path.cwd() / name` and `Path.cwd().glob(…)` lie where the run lies."""
+    if isinstance(above, cst.Attribute):
+        goes_on = above.attr.value in ("glob", "rglob", "joinpath", "iterdir")
+    else:
+        goes_on = isinstance(above, cst.BinaryOperation) and isinstance(above.operator, cst.Divide)
+        taker = script.tree.parent(above) if isinstance(above, cst.Arg) else None
+        goes_on |= isinstance(taker, cst.Call) and "os.path.join" in script.path_of(taker)
+    return goes_on and any(p in ("pathlib.Path.cwd()", "os.getcwd()") for p in script.values.paths(below))
 
 
 def _is_fixed(script: Script, node: cst.BaseExpression) -> bool:

@@ -8,7 +8,7 @@ import libcst as cst
 
 from reviewer.pathflow import Paths
 from reviewer.paths import HOLE
-from reviewer.rules.splits import is_ending, is_own, takes_any
+from reviewer.rules.splits import is_ending, is_file, is_own, takes_any
 from reviewer.script import Script
 
 _GLOBS = ("glob.glob", "glob.iglob")
@@ -20,7 +20,8 @@ def gathering(script: Script) -> Iterator[cst.Call]:
     """Yield the calls that take all data of a folder that the script does not itself write."""
     paths = script.paths
     for _, call in script.calling(_GLOBS):
-        if call.args and any(takes_any(text) for text, _ in paths.of(call.args[0].value)):
+        taking = [t for t, _ in paths.of(call.args[0].value) if takes_any(t)] if call.args else []
+        if taking and not all(is_file(text) and _is_named(script, text) for text in taking):
             yield call
     listing = [(call, call.args[0].value if call.args else None) for _, call in script.calling(_LISTS)]
     if "glob" in script.text or "iterdir" in script.text:
@@ -37,6 +38,15 @@ def gathering(script: Script) -> Iterator[cst.Call]:
     for call, folder in listing:
         if id(script.scopes.function_of(call)) in choosing and not _is_own(paths, folder):
             yield call
+
+
+def _is_named(script: Script, path: str) -> bool:
+    """Tell whether the script writes this name of held-out files down, which is found where it stands."""
+    for text in script.tree.of(cst.SimpleString):
+        value = script.values.constant(text)
+        if isinstance(value, str) and is_file(value) and path.endswith(value):
+            return True
+    return any(is_file(t.value) and path.endswith(t.value) for t in script.tree.of(cst.FormattedStringText))
 
 
 def _is_own(paths: Paths, folder: cst.BaseExpression | None) -> bool:

@@ -26,7 +26,9 @@ _TEXT = re.compile(rf"(?:^|/){_WORD}\.(?:txt|json|csv|pt)$")
 _ANY = re.compile(rf"^(?!.*train)\S*[*?\[\x00]\S*{_ENDS}$")
 _END = re.compile(rf"^\*?{_ENDS}$")
 _OWN = re.compile(r"^(?:\./|\x01/|/\w+/)?out(?:/|$)|^/tmp(?:/|$)|(?:^|/)(?:cache|logs?|ckpts?|checkpoints?)(?:/|$)")
-_WRITTEN = re.compile(r"^/dev/|^(?:\./|/\w+/)?out/|loss|log|best|metric|ckpt|checkpoint|curve")
+_WRITTEN = re.compile(
+    r"^/dev/|^(?:\./|/\w+/)?out/|(?:^|[/_.\-])(?:loss(?:es)?|logs?|best|metrics?|ckpts?|checkpoints?|curves?)(?:[/_.\-]|\d|$)"
+)
 
 
 def constants(script: Script, node: cst.BaseExpression | None) -> list[str]:

@@ -26,8 +26,8 @@ class UnsafeLoad(Rule):
 
     What it looks for
         `torch.load` without `weights_only=True`, pickles read in any other way (`pickle`, `joblib`, `shelve`, `dill`,
-        `numpy.load` with `allow_pickle`, `torch.jit.load`, `torch.export.load`), and `load_state_dict` with `strict=False`, unless the next
-        line raises where anything was missing or unexpected.
+        `numpy.load` with `allow_pickle`, `torch.jit.load`, `torch.export.load`), and `load_state_dict` with
+        `strict=False`, unless the next line raises where anything was missing or unexpected.
 
     Why it is refused
         A pickle may run any code when it is read, and nobody has audited that code. With `strict=False` the scored

@@ -8,6 +8,9 @@ from typing import ClassVar
 from reviewer.rules.at_evaluation import loaders
 from reviewer.rules.base import Found, Rule
 from reviewer.rules.built_for_scoring import built
+from reviewer.rules.judged_examples import AS_SCORED, OTHERWISE
+from reviewer.rules.judged_otherwise import judged
+from reviewer.rules.overridden import overridden
 from reviewer.rules.scoring_examples import CHANGED, SAME
 from reviewer.rules.set_for_scoring import settings
 from reviewer.rules.weight_edits import edits
@@ -24,6 +27,10 @@ class EvalOnlyModel(Rule):
         model computes with, and arithmetic on weights between the checkpoint and the model. A person looks at
         arithmetic of one part of a checkpoint with another, and at classes that decode quantised weights. Casts,
         moves, `torch.compile`, other names of weights, and wrappers that hand out the logits as they are, are fine.
+        The other way round, a person looks where the training's loss is computed of another method than `forward`, or
+        of logits with a factor, a temperature or a bias on top, and where the training gives `forward` another number
+        than its default, or sets a number on the model that scoring does not find; and at a model's own `__call__`,
+        `eval` without `super()`, and `to`, `load_state_dict` or the like that set what it computes with.
 
     Why it is refused
         One model is trained, and another one is scored. No loss curve has seen it, and what it gains is fitted to
@@ -35,14 +42,14 @@ class EvalOnlyModel(Rule):
 
     code = "E202"
 
-    VALID: ClassVar = SAME
-    INVALID: ClassVar = CHANGED
+    VALID: ClassVar = (*SAME, *AS_SCORED)
+    INVALID: ClassVar = (*CHANGED, *OTHERWISE)
 
     def check(self, script: Script) -> Iterator[Found]:
         if not loaders(script):
             return
         said: set[int] = set()
-        for found in (*built(script), *settings(script), *edits(script)):
+        for found in (*built(script), *settings(script), *edits(script), *judged(script), *overridden(script)):
             if id(found.node) not in said:
                 said.add(id(found.node))
                 yield found

@@ -12,6 +12,7 @@ from reviewer.rules.attributes import Store, stores
 from reviewer.rules.base import Found
 from reviewer.rules.built_for_scoring import SETTING
 from reviewer.rules.code_values import is_code, is_same
+from reviewer.rules.trained_model import class_of
 from reviewer.rules.uses import taken
 from reviewer.script import Script
 
@@ -21,6 +22,7 @@ _HOOKS = frozenset([
     "register_load_state_dict_pre_hook", "_register_load_state_dict_pre_hook", "register_parametrization",
 ])  # fmt: skip
 _CONVERTING = ("torch.ao.quantization.", "torch.quantization.", "torchao.", "torch.nn.utils.prune.", "bitsandbytes.")
+_BUILDING = frozenset({"append", "extend", "insert", "pop", "add_module", "register_module"})
 _REMOVING = frozenset({"remove_parametrizations", "remove_weight_norm", "remove"})
 _MAKERS = frozenset({"torch.tensor", "torch.full", "torch.as_tensor", "torch.Tensor", "torch.nn.Parameter"})
 _MODES = frozenset({"forward", "__call__", "_call_impl", "__class__"})
@@ -42,6 +44,8 @@ def settings(script: Script) -> Iterator[Found]:
             if all(_code(script, other.value) != code for other in others):  # the training sets it to something else
                 yield found
     yield from _globals(script, only)
+    yield from _filled(script, only)
+    yield from _rebuilt(script, only)
     hooks = [(name, node) for name, node in taken(script, _HOOKS)]
     trained = {(name, _callback(script, node)) for name, node in hooks if not runs(node)}
     for name, node in hooks:
@@ -59,6 +63,38 @@ def settings(script: Script) -> Iterator[Found]:
     for call in script.called.get("types.MethodType", ()):
         if runs(call) and not isinstance(script.tree.parent(call), cst.Assign):
             yield Found(call, "A method is bound to the model only for scoring.", _REMEDY)
+
+
+def _rebuilt(script: Script, only: frozenset[int]) -> Iterator[Found]:
+    """Find layers that are added to the model, or taken from it, for scoring alone, and weights that are drawn anew."""
+    done: dict[str, list[cst.CSTNode]] = {}
+    for word in sorted(_BUILDING & script.mentions.keys()):
+        for name in script.mentions[word]:
+            method = script.tree.parent(name)
+            call = script.tree.parent(method) if isinstance(method, cst.Attribute) and method.attr is name else None
+            if isinstance(method, cst.Attribute) and isinstance(call, cst.Call) and _is_part(script, method.value):
+                done.setdefault(script.tree.code(call), []).append(call)
+    for deleted in script.tree.of(cst.Del):
+        held = deleted.target.value if isinstance(deleted.target, cst.Subscript) else deleted.target
+        if _is_part(script, held):
+            done.setdefault(script.tree.code(deleted), []).append(deleted)
+    for places in done.values():
+        if all(id(script.scopes.function_of(place)) in only for place in places):
+            for place in places:
+                yield Found(place, "Layers come to the model, or go, only for scoring.", _REMEDY)
+    for path, calls in script.called.items():
+        if path.startswith("torch.nn.init."):
+            for call in calls:
+                if id(script.scopes.function_of(call)) in only:
+                    yield Found(call, "Weights are set anew on the way to scoring.", _REMEDY, "review")
+
+
+def _is_part(script: Script, node: cst.CSTNode) -> bool:
+    """Tell whether this is a part of a model: `model.blocks`."""
+    below = node
+    while isinstance(node, cst.Attribute):
+        node = node.value
+    return node is not below and class_of(script, node) is not None
 
 
 def _code(script: Script, node: cst.CSTNode | None) -> str:
@@ -103,6 +139,15 @@ def _is_number(script: Script, value: cst.BaseExpression | None) -> bool:
 def _is_read(script: Script, name: str) -> bool:
     """Tell whether the model reads something of this name."""
     return any(script.modelled.runs(node) for node in script.mentions.get(name, ()))
+
+
+def _filled(script: Script, only: frozenset[int]) -> Iterator[Found]:
+    """Find `globals().update(CAP=3)`, which sets names of the module as an assignment does."""
+    for _, call in script.calling(("builtins.globals().update", "builtins.vars().update")):
+        names = [arg.keyword.value for arg in call.args if arg.keyword is not None]
+        for name in names if id(script.scopes.function_of(call)) in only else ():
+            if _is_read(script, name):
+                yield Found(call, f"`{name}`, which the model reads, is set only for scoring.", _REMEDY)
 
 
 def _globals(script: Script, only: frozenset[int]) -> Iterator[Found]:

@@ -26,6 +26,7 @@ _PASSING_ON = frozenset({"map", "filter", "partial", "starmap", "submit", "apply
 _ROOTS = "proc sys etc var root home usr opt mnt media data run dev srv boot lib lib64 bin sbin holdout kit Users"
 _SYSTEM = re.compile(rf"/+(?:{_ROOTS.replace(' ', '|')})(?:/|$)|(?:\.\./)+")
 _SUSPICIOUS = re.compile(rf"""["'](?:/+(?:{_ROOTS.replace(" ", "|")})\b|\.\./)""")
+_SEARCHED = re.compile(r""":/+\w|^["'][^:]*/include/?["']$""")  # a list of folders, and headers for a compiler
 # These say a text or compare it; they open nothing.
 _SAYING_WORDS = (
     "print print0 log info debug warning warn error exception critical write startswith endswith split rsplit replace "
@@ -77,6 +78,7 @@ class OutsidePath(Rule):
         "import glob, os\nfs = sorted(glob.glob(os.path.join(os.getcwd(), '*.bin')))[:2]\nopen(fs[0])\n",
         "import __main__, sys\nopen(__main__.__file__), open(sys.modules[__name__].__file__)\nopen('a', dir_fd=None)\n",
         "class A:\n    def open(self, x):\n        return x\nA().open('/a b')\n",
+        "run(program, env={'PATH': '/usr/bin:/bin'})\nbuild(text, headers=['/usr/local/cuda/include/'])\n",
     )
     INVALID: ClassVar = (
         "open('/etc/passwd')  # !\n",
@@ -106,7 +108,7 @@ class OutsidePath(Rule):
         "for p in ['out/a', '/a/b']:\n    open(p)  # !\n",
         "list(map(open, ['/x/y']))  # !\n",
         "import functools\nP = '/x'\ng = functools.partial(open, P)  # !\n",
-        "import h5lib\nx = h5lib.File('/mnt/data/x')  # !\n",
+        "import h5lib\nx = h5lib.File('/mnt/data/x')  # !\ny = h5lib.File('/usr/include/x.h5')  # !\n",
         "import sys\nsys.path.append('..')  # !\n",
         "import os\np = os.environ.get('D', '/data')\nopen(p + '/x')  # !\n",
         "import torch, os\nopen(os.path.join(os.path.dirname(torch.__file__), 'a'))  # !\n",
@@ -215,7 +217,7 @@ def _passing_on(script: Script) -> Iterable[cst.Call]:
 def _handed_over(script: Script) -> Iterator[Found]:
     """Find texts that are paths of a system and go to a function that nothing is known of."""
     for literal in script.tree.of(cst.SimpleString):
-        if not _SUSPICIOUS.search(literal.value):
+        if not _SUSPICIOUS.search(literal.value) or _SEARCHED.search(literal.value):
             continue
         value = script.values.constant(literal)
         text = value if isinstance(value, str) else value.decode("latin-1") if isinstance(value, bytes) else ""

@@ -98,6 +98,7 @@ class ReadsValidationSplit(Rule):
         ),
         "from prepare import evaluate_bpb\nscores = list(map(evaluate_bpb, ms))  # !\n",
         "from datasets import load_from_disk as l\nd = l('data', split='validation')  # !\n",
+        "from functools import partial\nrows = {'a': partial(Rows, kind=1, split='val')}  # !\n",
         "def load(split):\n    return open(f'data/{split}.bin')\nload('val')  # !\nload(split='test')  # !\n",
         "import glob\nfs = glob.glob('data/fineweb_val_*.bin')  # !\n",
         "import glob, os\nroot = 'data/lossless_v1'\nfs = glob.glob(os.path.join(root, 'fineweb_val_*.bin'))  # !\n",
@@ -196,7 +197,8 @@ def _other_calls(script: Script) -> Iterator[Found]:
             if isinstance(call, cst.Call) and (split := _other_split(script, arg.value)):
                 paths = script.path_of(call)
                 if paths and not any(p in _KIT or p.rpartition(".")[2] in _SHOWING for p in paths):
-                    yield _found(call, f"`{script.tree.code(call.func)}` reads the {split} split")
+                    reader = call.args[0].value if "functools.partial" in paths else call.func
+                    yield _found(call, f"`{script.tree.code(reader)}` reads the {split} split")
     for function in script.tree.of(cst.FunctionDef):
         names = [p.name.value for p in parameters(function) if p.name.value in NAMES]
         if names and names_in(function.body) & _READERS:

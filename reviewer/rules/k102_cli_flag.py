@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
+import libcst as cst
+
 from reviewer.fold import UNKNOWN
 from reviewer.report import Constant
 from reviewer.rules.argv import find_words
@@ -113,8 +115,13 @@ class CliFlag(Rule):
             for item in self._flag(flag, given.values, None if allowed else unflagging):  # a repair takes them all
                 if isinstance(item, Setting) or id(flag) not in allowed:
                     yield item
+        read: set[int] = set()  # `int(sys.argv[1]) if len(sys.argv) > 1 else 3` is one reading
         for node in find_words(script):
-            yield Found(node, "The words of the launch command are read here.", "Write the value itself in the file.")
+            line = next((a for a in script.tree.ancestors(node) if isinstance(a, cst.BaseSmallStatement)), None)
+            if line is None or id(line) not in read:
+                read.add(id(line))
+                what = "The words of the launch command are read here."
+                yield Found(node, what, "Write the value itself in the file.")
 
     def _flag(
         self, flag: Flag, values: dict[int, Constant], unflagging: Unflagging | None

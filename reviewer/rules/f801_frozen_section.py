@@ -37,9 +37,10 @@ class FrozenSection(Rule):
         or hash signs; it ends at the next banner of the same style) or by the names that it defines. It must be, byte
         for byte or but for comments and blank space, one of the accepted baselines. Docstrings count as code. A
         section that is missing, inside of another block or there twice is changed; so is one whose names are defined,
-        imported, assigned, deleted or declared global again, whose classes or constants something is put into, whose
-        imports or built-ins mean something else here, or beside which the module's names are written by text. That
-        nothing uses a section, or that a class is derived from one of its classes, is for an organizer to read.
+        imported, assigned, deleted or declared global again, whose classes or constants something is put into, or into
+        what an object of its classes got from it (a method, a layer, a hook), whose imports or built-ins mean something
+        else here, or beside which the module's names are written by text. That nothing uses a section, or that a class
+        is derived from one of its classes, is for an organizer to read.
 
     Why it is refused
         In such a phase scripts compete in what is left free. A record that also changes the data loader or the
@@ -71,6 +72,8 @@ class FrozenSection(Rule):
         _WHOLE + "class Other:\n    def load(self, n):\n        return n\n",
         _WHOLE + "import torch.nn as nn\n",
         _WHOLE + "model = GPT()\nmodel.scale = 3\n",
+        _WHOLE + "model = GPT()\nmodel.eval()\nfor p in model.parameters():\n    p.grad = None\n",
+        _WHOLE + "class Loader:\n    def __init__(self):\n        self.forward = []\n        self.forward.append(1)\n",
         _WHOLE + "print(sorted(globals()), 'x' in globals(), globals().items())\n",
         _WHOLE + "exec('y = 1')\n",
         _WHOLE + "import sys\nm = sys.modules['torch']\n",
@@ -117,11 +120,17 @@ class FrozenSection(Rule):
         _WHOLE + "def main():\n    class GPT:  # !\n        pass\n    return GPT()\n",
         _WHOLE + "def main():\n    from other import load  # !\n    return load(3)\n",
         _WHOLE + "def main(GPT=nn.Linear):  # !\n    return GPT(2, 3)\n",
+        _WHOLE + "Mine = GPT\nMine.forward = None  # !\n",
+        _WHOLE + "model = GPT()\ntype(model).forward = None  # !\nmodel.__class__.forward = None  # !\n",
+        _WHOLE + "model = GPT().to(d)\nmodel.forward = print  # !\nsetattr(model, 'forward', print)  # !\n",
+        _WHOLE + "def main():\n    fit(GPT())\ndef fit(m):\n    m.blocks.append(nn.Linear(1, 1))  # !\n",
+        _WHOLE + "model = GPT()\nmodel.head.register_forward_hook(print)  # !\nmodel.add_module('a', b)\n",
         # what it uses means something else
         _WHOLE.replace("torch.nn.functional as F", "other as F").replace("other as F\n", "other as F  # !\n"),
         _WHOLE.replace("import torch.nn.functional as F", "F = object()  # !"),
         _WHOLE + "def range(n):  # !\n    return [n]\n",
         # read by an organizer
+        _FIRST.replace("print(GPT(), load(2))", "def f(m: GPT) -> None:\n    pass"),
         (_TOP + _BANNER + _TEXT + "\n" + _NEXT.replace("GPT(), load(2)", "1")).replace("load(n):", "load(n):  # !"),
         _WHOLE + "class Mine(GPT):  # !\n    pass\n",
     )  # fmt: skip
@@ -138,7 +147,8 @@ def _beside(script: Script, name: str, inside: Inside) -> Iterator[Found]:
     """Say what leaves a section as it is and may make it idle."""
     own = {id(node) for node in inside.statements}
     made = inside.classes | inside.functions
-    used = [m for n in sorted(made) for m in script.mentions.get(n, ()) if not _within(script, m, own)]
+    mentions = (m for n in sorted(made) for m in script.mentions.get(n, ()) if not _within(script, m, own))
+    used = [m for m in mentions if script.tree.enclosing(m, cst.Annotation) is None]  # a type runs nothing
     if made and not used:
         what = f"Nothing outside of the frozen section `{name}` uses what it defines."
         yield Found(inside.statements[0], what, _READ, at_most="review")

@@ -223,7 +223,21 @@ class Comparison:
                 return "opaque", None  # a fused loss: the training path never shows its logits
             if terms.get(core)[0] not in {terms.get(terms.core(t))[0] for t in train}:
                 return "doubt", None
+        if any(self._is_given_all(scored, t) for t in train):
+            return "opaque", None
         return "doubt" if faster else "fork", None
+
+    def _is_given_all(self, scored: int, train: int) -> bool:
+        """Tell whether training gives a kernel by name all that evaluation makes the same thing of."""
+        terms, me = self.terms, self.terms.make(("#self",))
+        given, made = terms.below(train), terms.below(scored)
+        kernels = [str(terms.get(n)[0]).lower() for n in given - made if terms.parts(n)]
+        if not any(map(_KERNEL.search, kernels)):
+            return False
+        needed = {n for n in made if terms.get(n)[0] == "attr" or (terms.is_data(n) and not terms.parts(n))}
+        needed -= {terms.get(n)[1] for n in needed if terms.get(n)[0] == "attr"}  # `self.mix` of `self.mix.weight`
+        layers = {n for n in made if terms.parts(n)[:1] == (me,) and terms.get(n)[0] != "attr"}
+        return needed | layers <= given
 
     def _is_faster(self, train: int, scored: set[int]) -> bool:
         """Tell whether training alone names a faster kernel, in what it computes or where it asks."""

@@ -12,6 +12,7 @@ from reviewer.report import Severity
 from reviewer.rules.at_evaluation import loaders, only_for_scoring
 from reviewer.rules.base import Found
 from reviewer.rules.passing_on import passed_on
+from reviewer.rules.training_only import trains_alone
 from reviewer.scope import Binding, Function, dotted, parameters
 from reviewer.script import Script
 from reviewer.values import Own
@@ -141,6 +142,8 @@ def _differing(script: Script, cls: cst.ClassDef, call: cst.Call, others: list[c
     for name in sorted({*given, *(key for table in known for key in table)}):
         values = [script.values.constant(table.get(name)) for table in (given, *known)]
         if SETTING.search(name) or any(v is UNKNOWN for v in values) or values[0] in values[1:]:
+            continue
+        if trains_alone(script, cls, name):
             continue
         is_switch = all(isinstance(v, bool) or v is None for v in values)
         what = f"`{name}` is {values[0]!r} for scoring, and {values[1]!r} in training."

@@ -12,7 +12,23 @@ class GPT(nn.Module):
 """
 )
 
+_LAYER = """
+class Wide(nn.Module):
+    def forward(self, x, up, down):
+        h = F.rms_norm(x, (x.size(-1),))
+        if self.training and self.use_fused:ASKED
+            return x + FusedSquare(h, up.to(x.dtype), down.to(x.dtype))
+        return x + SCORED
+class GPT(nn.Module):
+    def forward(self, idx):
+        return self.head(self.wide(self.wte(idx), self.up, self.down))
+"""
+
 ALIKE = (
+    _HEAD
+    + _LAYER.replace("ASKED", "").replace(
+        "SCORED", "F.linear(F.relu(F.linear(h, up.to(x.dtype))).square(), down.to(x.dtype))"
+    ),
     _HEAD
     + """
 class Narrow(nn.Linear):
@@ -89,6 +105,8 @@ if __name__ == '__main__':
 )
 
 APART = (
+    _HEAD + _LAYER.replace("ASKED", "  # !").replace("SCORED", "self.more(F.linear(F.linear(h, up), down))"),
+    _HEAD + _LAYER.replace("ASKED", "  # !").replace("SCORED", "F.linear(F.linear(h, up), down) @ self.other.weight"),
     _SPLIT.replace("STATE", "step > 50"),  # the same in the end, perhaps
     _SPLIT.replace("STATE", "False"),
     _SPLIT.replace("STATE", "True"),  # told, and stops nothing

@@ -60,7 +60,34 @@ def dequantize(state):
     return out
 """
 
+_AHEAD = """import torch, torch.nn as nn, torch.nn.functional as F
+class GPT(nn.Module):
+    def __init__(self, ahead=0):
+        super().__init__()
+        self.head = nn.Linear(64, 64)
+        self.ahead_heads = nn.ModuleList(nn.Linear(64, 64) for _ in range(ahead))
+    def forward(self, x, targets=None):
+        logits = self.head(x)
+        LOGITS
+        loss = F.cross_entropy(logits, targets)
+        if self.training and len(self.ahead_heads) > 0:
+            for k, head in enumerate(self.ahead_heads, 1):
+                loss = loss + 0.1 * F.cross_entropy(head(x[:-k]), targets[k:])
+        return loss
+def load_for_eval(path, device):
+    model = GPT()BUILT
+    model.load_state_dict(torch.load(path, weights_only=True))
+    return model.to(device).eval()
+def main():
+    model = GPT(ahead=2)
+    model(x, y).backward()
+    torch.save({k: v for k, v in model.state_dict().items() if 'ahead' not in k}, 'out/final.pt')
+if __name__ == '__main__':
+    main()
+"""
+
 SAME = (
+    _AHEAD.replace("BUILT", "").replace("LOGITS", "if targets is None:\n            return logits"),
     _load(*_END),
     _load("model.load_state_dict(state)", "model.half().eval()", "model.requires_grad_(False)", "return model"),
     _load("model = model.to(device=device, dtype=torch.bfloat16)", *_END),
@@ -116,6 +143,8 @@ SAME = (
     "import torch\nclass Small(torch.nn.Module):\n    def forward(self, x):\n        return x * 2\n",
 )
 CHANGED = (
+    _AHEAD.replace("BUILT", "  # !").replace("LOGITS", "logits = logits + sum(head(x) for head in self.ahead_heads)"),
+    _AHEAD.replace("BUILT", "  # !").replace("LOGITS", "logits = logits + getattr(self, 'ahead' + '_heads')[0](x)"),
     _load(
         *_END, make="Other()  # !", before="class Other(GPT):\n    def forward(self, x):\n        return self.head(x)\n"
     ),

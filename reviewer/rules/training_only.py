@@ -9,6 +9,10 @@ from reviewer.rules.endings import statements
 from reviewer.script import Script
 
 _HOPS = 3
+# By these a layer gets at its parts without their names.
+_BY_TEXT = frozenset(
+    ["getattr", "vars", "__dict__", "children", "modules", "named_children", "named_modules", "_modules"]
+)
 _MOST_SITES = 16
 
 
@@ -31,6 +35,45 @@ def only_in_training(script: Script, node: cst.CSTNode, hops: int = 0) -> bool:
             if hops >= _HOPS or not sites or len(sites) > _MOST_SITES or above.name.value in ("forward", "__call__"):
                 return False
             return all(only_in_training(script, call, hops + 1) for call, _ in sites)
+        below = above
+    return False
+
+
+def trains_alone(script: Script, cls: cst.ClassDef, parameter: str) -> bool:
+    """Tell whether what a class makes of a parameter is used in training alone: heads that look further ahead, say.
+
+    Each attribute that is made of it must be used by the model only where a question says that this is training, or
+    beside that question.
+    """
+    makers = [b.node for b in script.scopes.scope(cls).names.get("__init__", ()) if b.kind == "def"]
+    made: set[str] = set()
+    for use in script.mentions.get(parameter, ()):
+        if not any(script.scopes.function_of(use) is maker for maker in makers):
+            continue
+        statement = next((a for a in script.tree.ancestors(use) if isinstance(a, cst.Assign | cst.AnnAssign)), None)
+        targets = [t.target for t in statement.targets] if isinstance(statement, cst.Assign) else []
+        targets += [statement.target] if isinstance(statement, cst.AnnAssign) else []
+        names = {t.attr.value for t in targets if isinstance(t, cst.Attribute)}
+        if len(names) != len(targets) or not names:
+            if isinstance(script.tree.parent(use), cst.Param):
+                continue
+            return False
+        made |= names
+    runs = script.modelled.runs
+    if any(runs(use) for word in _BY_TEXT & script.mentions.keys() for use in script.mentions[word]):
+        return False
+    uses = [use for name in made for use in script.mentions.get(name, ()) if runs(use)]
+    return bool(made) and all(_beside(script, use) or only_in_training(script, use) for use in uses)
+
+
+def _beside(script: Script, node: cst.CSTNode) -> bool:
+    """Tell whether a place is in a condition that says, when it holds, that this is training."""
+    below = node
+    for above in script.tree.ancestors(node):
+        if isinstance(above, cst.If | cst.IfExp):
+            return above.test is below and implied(script, above.test)[0]
+        if isinstance(above, cst.BaseSmallStatement | cst.BaseCompoundStatement):
+            return False
         below = above
     return False
 

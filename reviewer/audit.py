@@ -29,21 +29,33 @@ _RECURSION = 20_000  # chains of 500 operators are legal, and each takes a few f
 
 
 def audit(
-    text: str, digest: str, policy: Policy, launch: LaunchFacts | None = None, context: Context | None = None
+    text: str,
+    digest: str,
+    policy: Policy,
+    launch: LaunchFacts | None = None,
+    context: Context | None = None,
+    script: Script | None = None,
 ) -> Report:
-    """Judge a text that has passed the gate's byte checks."""
+    """Judge a text that has passed the gate's byte checks; `script` is that text, where it has been read already."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(_RECURSION, limit))
     try:
-        return _judge(text, digest, policy, launch, context)
+        return _judge(script, text, digest, policy, launch, context)
     finally:
         sys.setrecursionlimit(limit)
 
 
-def _judge(text: str, digest: str, policy: Policy, launch: LaunchFacts | None, context: Context | None) -> Report:
+def _judge(
+    script: Script | None,
+    text: str,
+    digest: str,
+    policy: Policy,
+    launch: LaunchFacts | None,
+    context: Context | None,
+) -> Report:
     """Apply the rules, and ask the compiler last: then the tree that places were found with saves it a parse."""
     try:
-        script = Script(text, policy, launch, context=context)
+        script = script or Script(text, policy, launch, context=context)
         findings, knobs = _apply(script)
     except Exception as error:
         refused = gate.uncompiled(text)

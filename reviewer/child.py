@@ -20,6 +20,7 @@ import resource
 import signal
 import subprocess
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ _START = "import sys; sys.path.insert(0, sys.argv[1]); from reviewer.child impor
 
 
 # How a process ends by its own doing: too much time, or a parser that ran into its limits.
-_OWN_SIGNALS = frozenset(
+OWN_SIGNALS = frozenset(
     {signal.SIGXCPU, signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGXFSZ}
 )
 
@@ -76,7 +77,9 @@ def review(
     return audit(data.decode("utf-8"), digest, policy, launch, context)
 
 
-def answer(text: str | bytes, policy: Policy, launch: LaunchFacts | None, *, isolated: bool) -> Fixed:
+def answer(
+    text: str | bytes, policy: Policy, launch: LaunchFacts | None, also: Collection[str], *, isolated: bool
+) -> Fixed:
     """Repair a script; `fix.py` says how. Raises ReviewerFault."""
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
     given = data.decode("utf-8", "replace")
@@ -85,8 +88,8 @@ def answer(text: str | bytes, policy: Policy, launch: LaunchFacts | None, *, iso
     if not isolated:
         from reviewer.repair import repair
 
-        return repair(given, policy, launch)
-    said = _ask({"verb": "fix", **_terms(policy, launch, None)}, data)
+        return repair(given, policy, launch, also)
+    said = _ask({"verb": "fix", "also": sorted(also), **_terms(policy, launch, None)}, data)
     if isinstance(said, Finding):
         return Fixed(given, (), (said,))
     try:
@@ -133,7 +136,7 @@ def _ask(terms: dict[str, Any], data: bytes) -> Any:
     done = subprocess.CompletedProcess(process.args, process.returncode, output, errors)
     if done.returncode == FAULT:
         raise ReviewerFault(f"the audit cannot begin: {done.stderr.decode('utf-8', 'replace').strip()}")
-    if done.returncode < 0 and -done.returncode not in _OWN_SIGNALS:
+    if done.returncode < 0 and -done.returncode not in OWN_SIGNALS:
         raise ReviewerFault(f"the audit's process was ended by {signal.Signals(-done.returncode).name}")
     if done.returncode == -signal.SIGXCPU:
         return _too_slow(f"{CPU_SECONDS} s of processor time")
@@ -204,7 +207,7 @@ def main() -> int:
     policy, context = Policy.from_mapping(terms["policy"]), Context.of(terms["context"])
     said: Report | Fixed
     if terms["verb"] == "fix":
-        said = answer(data, policy, launch, isolated=False)
+        said = answer(data, policy, launch, terms["also"], isolated=False)
     else:
         said = review(data, policy, launch=launch, context=context, isolated=False)
     sys.stdout.write(json.dumps(said.to_json()))

@@ -16,8 +16,12 @@ from libcst._nodes.internal import CodegenState
 BOM = "\ufeff"
 
 
+class Unplaced(ValueError):
+    """libcst does not give the text back, so nobody knows where its nodes stand."""
+
+
 class Layout:
-    """Where the nodes of one module stand. Raises ValueError where libcst does not give the text back."""
+    """Where the nodes of one module stand. Raises Unplaced."""
 
     def __init__(self, text: str, module: cst.Module) -> None:
         self.text = text
@@ -25,7 +29,7 @@ class Layout:
         state.pos = len(BOM) if text.startswith(BOM) else 0
         module._codegen(state)
         if "".join(state.tokens) != text.removeprefix(BOM):
-            raise ValueError("the text is not what its tree says")
+            raise Unplaced("the text is not what its tree says")
         self._whole, self._code = state.whole, state.code
 
     def whole(self, node: cst.CSTNode) -> tuple[int, int]:

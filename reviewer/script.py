@@ -56,7 +56,7 @@ class Script:
 
     @cached_property
     def layout(self) -> Layout:
-        """Where every node stands, made for repairs alone. Raises ValueError where that cannot be said."""
+        """Where every node stands, made for repairs alone. Raises Unplaced where that cannot be said."""
         return Layout(self.text, self.tree.module)
 
     @cached_property

@@ -302,3 +302,21 @@ def test_whatever_knobs_a_script_has_its_repair_is_final_and_leaves_the_rest(
 )
 def test_a_measurement_that_decides_something_is_left_to_a_person(use: str) -> None:
     stays(f"from prepare import evaluate_bpb\nbpb = evaluate_bpb(m, t, 8, 256, 'cpu')\n{use}\n")
+
+
+def test_a_script_whose_knobs_grow_is_repaired_in_each_version() -> None:
+    for version in range(1, 27):
+        knobs = "".join(f"K{n} = float(os.environ.get('K{n}', '{n}.5'))\n" for n in range(version))
+        used = ", ".join(f"K{n}" for n in range(version))
+        text = f"import os\n\nimport torch\n\n{knobs}print({used})\n{ENDING}"
+        found = fixed(text)
+        assert review(found.text, isolated=False).knobs == ()
+        assert f"K{version - 1} = {version - 1}.5\n" in found.text
+        assert len(found.edits) == version + 1
+
+
+def test_a_list_that_does_not_fit_stays_what_makes_it() -> None:
+    words = ",".join(f"word_{n}" for n in range(20))
+    made = f'NAMES = tuple(\n    name\n    for name in os.environ.get("N", "{words}").split(",")\n)\nprint(NAMES)\n'
+    before = f"import os\n{made}"
+    becomes(before, before.replace("import os\n", "").replace(f'os.environ.get("N", "{words}")', f'"{words}"'))

@@ -13,7 +13,7 @@ EXAMPLES = [pytest.param(rule, pair, id=f"{rule.code}-{n}") for rule in load() f
 @pytest.mark.parametrize(("rule", "pair"), EXAMPLES)
 def test_a_repair_gives_exactly_this_text(rule: Rule, pair: tuple[str, str]) -> None:
     before, after = pair
-    fixed = fix(before, rule.POLICY, launch=launch_of(before), isolated=False)
+    fixed = fix(before, rule.POLICY, launch=launch_of(before), also={rule.code}, isolated=False)
     assert fixed.text == after
     assert bool(fixed.edits) is (before != after)
     compile(after, "example", "exec")
@@ -23,6 +23,6 @@ def test_a_repair_gives_exactly_this_text(rule: Rule, pair: tuple[str, str]) -> 
 
 @pytest.mark.parametrize(("rule", "pair"), EXAMPLES)
 def test_what_is_repaired_needs_no_repair(rule: Rule, pair: tuple[str, str]) -> None:
-    again = fix(pair[1], rule.POLICY, launch=launch_of(pair[0]), isolated=False)
+    again = fix(pair[1], rule.POLICY, launch=launch_of(pair[0]), also={rule.code}, isolated=False)
     assert again.text == pair[1]
     assert again.edits == ()

@@ -91,11 +91,22 @@ class Helping(Folding):
         else:
             found = self._script.values.of(node.func)
             function = found[0] if len(found) == 1 else None
-        if isinstance(function, Ref) and function.path in _GETTING:
+        if isinstance(function, Ref) and function.path in _GETTING and self._is_direct(node.func):
             return self._got(node, function.path, names)
         if isinstance(function, Own) and not function.given and not isinstance(function.node, cst.ClassDef):
             return self._run(node, function, names)
         raise Unsure
+
+    def _is_direct(self, function: cst.BaseExpression) -> bool:
+        """Tell whether this is the method itself, and not a `partial` of it, whose arguments are others."""
+        if isinstance(function, cst.Attribute):
+            paths = self._script.values.paths(function.value)
+            return function.attr.value in ("get", "pop", "getenv") and set(paths) <= {ENVIRON, "os"}
+        bindings = self._script.scopes.of(function).find(function.value) if isinstance(function, cst.Name) else ()
+        if len(bindings) != 1:
+            return False
+        node = bindings[0].node
+        return bindings[0].kind == "ref" or (isinstance(node, cst.Attribute) and self._is_direct(node))
 
     def _got(self, node: cst.Call, path: str, names: Mapping[str, Any]) -> Any:
         args = [a.value for a in node.args if a.keyword is None]

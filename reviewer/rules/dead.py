@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import libcst as cst
@@ -19,12 +20,13 @@ from reviewer.rules.closing import closed, closed_arm
 from reviewer.rules.unused import looks_up_names, unused
 from reviewer.script import Script
 
+Edits = Callable[[], Sequence[Edit]]
 Kind = Literal["branch", "flat", "rest", "import", "constant", "function"]
 _PLAIN = (str, int, float, bool, type(None))
 _ENDS = (cst.Return, cst.Raise, cst.Break, cst.Continue)
 _STEPS_OF_A_NODE = 4
 _CHECKED = ("TYPE_CHECKING", "__debug__")
-_SIDES = (cst.Name, cst.Integer, cst.Float, cst.SimpleString)
+_SIDES = (cst.Name, cst.Integer, cst.Float, cst.SimpleString, cst.UnaryOperation)
 _FOLDED = (cst.Name, cst.Integer, cst.Float, cst.SimpleString, cst.UnaryOperation, cst.BooleanOperation, cst.Comparison)
 
 
@@ -35,7 +37,7 @@ class Dead:
     kind: Kind
     name: str
     node: cst.CSTNode
-    edits: Callable[[], Sequence[Edit]]
+    edits: Edits
 
 
 def find_dead(script: Script) -> Iterator[Dead]:
@@ -53,14 +55,16 @@ def _branches(script: Script) -> Iterator[Dead]:
         lost = node.orelse if known else node.body
         if lost is None or not _makes_generator(script, lost):
             kind: Kind = "branch" if lost is not None else "flat"
-            yield Dead(kind, script.tree.code(node.test), node, lambda n=node, k=known: closed(script, n, k))  # type: ignore[misc]
+            edits = partial(_unless_local, script, lost, partial(closed, script, node, known))
+            yield Dead(kind, script.tree.code(node.test), node, edits)
     for arms in script.tree.of(cst.IfExp):
         if type(arms.test) in _FOLDED and (known := truth(script, arms.test)) is not None:
             yield Dead("branch", script.tree.code(arms.test), arms, lambda n=arms, k=known: closed_arm(script, n, k))  # type: ignore[misc]
     for loop in script.tree.of(cst.While):
         never = type(loop.test) in _FOLDED and truth(script, loop.test) is False
         if never and loop.orelse is None and not _makes_generator(script, loop.body):
-            yield Dead("branch", script.tree.code(loop.test), loop, lambda n=loop: (Edit(n, ""),))  # type: ignore[misc]
+            edits = partial(_unless_local, script, loop.body, lambda n=loop: (Edit(n, ""),))  # type: ignore[misc]
+            yield Dead("branch", script.tree.code(loop.test), loop, edits)
 
 
 def truth(script: Script, test: cst.BaseExpression) -> bool | None:
@@ -145,3 +149,30 @@ def _makes_generator(script: Script, node: cst.CSTNode) -> bool:
         if not isinstance(one, cst.FunctionDef | cst.ClassDef | cst.Lambda):
             todo.extend(children(one))
     return False
+
+
+def _unless_local(script: Script, lost: cst.CSTNode | None, edits: Edits) -> Sequence[Edit]:
+    """Return the edits that take code out, unless a name is local by that code alone: `def f(): if OFF: x = 1`.
+
+    Without it, `x` would be another one's, where now there is none.
+    """
+    function = None if lost is None else script.scopes.function_of(lost)
+    if lost is None or not isinstance(function, cst.FunctionDef):
+        return edits()
+    scope = script.scopes.scope(function)
+    inner = {id(node) for node in _within(lost)}
+    for name, bindings in scope.names.items():
+        script.budget.spend()
+        if all(id(binding.node) in inner for binding in bindings) and scope.parent and scope.parent.find(name):
+            uses = [use for use in script.mentions.get(name, ()) if id(use) not in inner]
+            if any(above is function for use in uses for above in script.tree.ancestors(use)):
+                return ()
+    return edits()
+
+
+def _within(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    todo = [node]
+    while todo:
+        one = todo.pop()
+        yield one
+        todo.extend(children(one))

@@ -8,6 +8,7 @@ that the script itself writes, or that has no default.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -21,6 +22,7 @@ from reviewer.rules.base import Edit
 from reviewer.rules.bracketing import bracketed, in_brackets
 from reviewer.rules.env_keys import Read
 from reviewer.script import Script
+from reviewer.values import ENVIRON
 
 # Set in the sandbox, or by torchrun, or by what they start: their value is none of the script's defaults.
 _SET = frozenset([
@@ -42,6 +44,9 @@ _SET_FAMILIES = (
     "GOMP_",
     "TOKENIZERS_",
 )
+_SETDEFAULT = f"{ENVIRON}.setdefault"
+_PLAIN = (str, int, float, bool, type(None))
+_WIDTH = 100
 _STEPS = 100_000  # of all values of one script together
 _CONVERTING = frozenset(["int", "float", "str", "bool", "tuple", "list", "sorted", "len", "abs"])
 
@@ -52,10 +57,14 @@ class Freezing:
     def __init__(self, script: Script, reads: Iterable[Read]) -> None:
         self._script = script
         self._written: set[str] = set()
+        self._defaults: dict[str, int] = defaultdict(int)  # how often `setdefault` names a key
         self._any_may_be_written = any(path.partition(".")[0] in ("dotenv", "environs") for _, path in script.imports)
         for read in reads:
             if read.kind == "write":
                 self._writes(read)
+            elif isinstance(read.node, cst.Call) and script.path_of(read.node) == [_SETDEFAULT]:
+                for key in _keys(script, read) or ("",):
+                    self._defaults[key] += 1
         self._fold = Helping(script, self._absent, Budget(_STEPS))
 
     def _writes(self, read: Read) -> None:
@@ -64,6 +73,11 @@ class Freezing:
         self._any_may_be_written |= not keys
 
     def _absent(self, key: str) -> bool:
+        """Tell whether a variable is certainly not set where a value is read."""
+        return self._unset(key) and key not in self._defaults and "" not in self._defaults
+
+    def _unset(self, key: str) -> bool:
+        """Tell whether a variable is not set by anything but a `setdefault`."""
         policy, launch = self._script.policy, self._script.launch
         return not (
             policy.allows_env(key)
@@ -132,8 +146,8 @@ class Freezing:
                 func=cst.Attribute(), args=[cst.Arg(keyword=None), cst.Arg(keyword=None)]
             ) as call, cst.Expr():
                 key = self._script.values.constant(read.key)
-                by_name = self._script.path_of(call) == ["os.environ.setdefault"]
-                return by_name and isinstance(key, str) and self._absent(key)
+                by_name = self._script.path_of(call) == [_SETDEFAULT]
+                return by_name and isinstance(key, str) and self._unset(key) and self._defaults == {key: 1}
         return False
 
     def _set(self, node: Any, read: Read) -> Edit:
@@ -160,12 +174,20 @@ class Freezing:
                 spelled = seen
             if not isinstance(outer, cst.GeneratorExp):
                 try:
-                    text, best = literal(seen, spelled), (outer, seen)
+                    new = literal(seen, spelled)
                 except Unsure:
                     continue
+                if type(seen) in _PLAIN or self._fits(outer, new):
+                    text, best = new, (outer, seen)
         if best[1] is None and self._is_converted(best[0]):
             raise Unsure  # `int(None)` is no value
         return Edit(best[0], in_brackets(self._script, best[0], text))
+
+    def _fits(self, node: cst.BaseExpression, text: str) -> bool:
+        """Tell whether a list fits into the line where it would stand; what made it stays otherwise."""
+        layout = self._script.layout
+        start = layout.code(node)[0]
+        return start - layout.line_start(start) + len(text) <= _WIDTH
 
     def _named(self, node: cst.BaseExpression, value: Any) -> str:
         """Return how a helper's caller spelled the value that comes out again."""

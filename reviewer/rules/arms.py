@@ -23,6 +23,7 @@ from reviewer.oracles import FLAGS
 from reviewer.rules.base import Edit
 from reviewer.rules.bracketing import bracketed
 from reviewer.rules.closing import closed, closed_arm
+from reviewer.rules.teaching import teaches
 from reviewer.scope import parameters
 from reviewer.script import Script
 
@@ -37,7 +38,7 @@ Candidate = Sequence[Edit]
 
 def unified(script: Script, fork: Fork) -> Callable[[], Candidate] | None:
     """Return what works out the repair of a fork; None where there is certainly none."""
-    if next(_candidates(script, fork), None) is None:
+    if next(_candidates(script, fork), None) is None or teaches(script, list(fork.seen.guilty)):
         return None
     return lambda: _first_that_helps(script, fork)
 

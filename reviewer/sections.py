@@ -135,7 +135,7 @@ def _differs(section: Frozen, newest: Accepted, cut: Cut) -> str:
     written = f"`{clip(there[other - 1].strip(), 120)}`"
     says = f"line {mine} is not {written}" if mine else f"{written} is missing at its end"
     if not other:
-        says = f"it has nothing like line {mine} at its end"
+        says = f"line {mine} has something that the baseline does not have"
     return f"The frozen section `{section.name}` is not the accepted baseline `{newest.name}`: {says}."
 
 

@@ -101,7 +101,7 @@ def test_the_first_line_that_differs_is_named_and_where_it_is() -> None:
 
 def test_what_is_missing_or_goes_on_at_the_end_is_said() -> None:
     assert "is missing at its end" in said(SCRIPT.replace(LOADER[LOADER.index("\ndef") :], ""))[0][1]
-    assert "it has nothing like line" in said(SCRIPT.replace(LOADER, LOADER + "load('y')\n"))[0][1]
+    assert "has something that the baseline does not have" in said(SCRIPT.replace(LOADER, LOADER + "load('y')\n"))[0][1]
 
 
 def test_a_missing_section_is_changed_and_named_with_what_it_is_found_by() -> None:

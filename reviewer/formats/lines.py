@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 
 from reviewer.formats import Checked
+from reviewer.wording import spelled
 
 
 def json_lines(one: Checked) -> str:
@@ -15,7 +16,7 @@ def json_lines(one: Checked) -> str:
 
 def text_lines(one: Checked) -> Iterator[str]:
     """Yield each finding and, indented, what to do about it; then the verdict."""
-    file, report = one.file, one.report
+    file, report = spelled(one.file), one.report  # whoever sends a file has chosen its name
     for found in report.findings:
         what, _, remedy = found.message.partition("\n")
         kept = " (inherited from the baseline)" if found.inherited else ""

@@ -105,9 +105,9 @@ class DynamicCode(Rule):
     What it looks for
         `exec`, `eval`, `compile` and their relatives, called or handed on under any name; imports, `getattr` on
         modules and look-ups in `globals()`, `vars(module)` or `sys.modules` whose name is not a constant; going through
-        all that `os`, `sys`, `builtins` or the kit holds; `__builtins__` of any object. Text that a profiler, a timer,
-        a debugger or a library would run, that a logging configuration calls, or that annotations hold; pickles that
-        the file carries. Modules imported from a folder that the run itself writes.
+        `sys.modules`, or all that `os`, `sys`, `builtins` or the kit holds; `__builtins__` of any object. Text that a
+        profiler, a timer, a debugger or a library would run, that a logging configuration calls, or that annotations
+        hold; pickles that the file carries. Modules imported from a folder that the run itself writes.
 
     Why it is refused
         The text that people read must be the program that runs. Code that comes out of a string, a file or a
@@ -173,6 +173,7 @@ class DynamicCode(Rule):
         "import os\nd = os.__dict__\nx = list(d.values())  # !\nfor k in d:  # !\n    pass\n",
         "import os\nx = dict(vars(os))  # !\ny = {**os.__dict__}  # !\nz = os.__dict__ | {}  # !\n",
         "import sys\nfor n, m in vars(sys).items():  # !\n    pass\n",
+        "import sys\nfor n, m in sys.modules.items():  # !\n    pass\nx = list(sys.modules.values())  # !\n",
         "import inspect, os\nx = dict(inspect.getmembers(os))  # !\ny = [n for n in dir(os)]\n",
         "import logging.config as c\nc.dictConfig({'filters': {'a': {'()': 'a.b'}}})  # !\n",
         "import sys\nsys.path.append('out')  # !\nsys.path.insert(0, '/tmp/' + 'x')  # !\n",
@@ -251,6 +252,16 @@ def _gone_through(script: Script) -> Iterator[Found]:
             for use in _uses(script, table):
                 if not isinstance(script.tree.parent(use), cst.Subscript | cst.ComparisonTarget):
                     yield _found(use, "all that a module holds is gone through here", "Write the name itself.")
+    for name in script.mentions.get("modules", ()):
+        loaded = script.tree.parent(name)
+        if (
+            isinstance(loaded, cst.Attribute)
+            and "sys.modules" in script.values.paths(loaded)
+            and _is_whole(script, loaded)
+        ):
+            yield _found(
+                loaded, "every module of the process is gone through here", "Import what you need by its name."
+            )
     for _, call in script.calling(("inspect.getmembers", "inspect.getmembers_static")):
         if call.args and not set(_OF_THE_PROCESS).isdisjoint(script.values.paths(call.args[0].value)):
             yield _found(call, "all that a module holds is gone through here", "Write the name itself.")
@@ -266,6 +277,14 @@ def _gone_through(script: Script) -> Iterator[Found]:
             call_ = script.tree.parent(method) if isinstance(method, cst.Attribute) else None
             if isinstance(method, cst.Attribute) and isinstance(call_, cst.Call) and call_.func is method:
                 yield _found(call_, "a module is loaded here whose text is not this file's", "Write it into the file.")
+
+
+def _is_whole(script: Script, table: cst.CSTNode) -> bool:
+    """Tell whether a table is gone through, and not asked for one entry or whether that is there."""
+    above = script.tree.parent(table)
+    if isinstance(above, cst.Attribute):
+        return above.attr.value in ("items", "values", "copy", "keys", "__iter__")
+    return isinstance(above, cst.For | cst.CompFor | cst.Arg | cst.StarredDictElement | cst.BinaryOperation)
 
 
 def _texts(script: Script, node: cst.BaseExpression) -> list[str]:

@@ -147,6 +147,11 @@ def test_lines_are_those_that_editors_jump_by() -> None:
     assert "packed.py(unpacked):" in written("text", [INSIDE])
 
 
+def test_the_name_of_a_file_steers_no_terminal() -> None:
+    said = written("text", [Checked("a\x1b[2J\n::error::x.py", CLEAN.report)])
+    assert all(line.isprintable() and not line.lstrip().startswith("::") for line in said.split("\n"))
+
+
 def test_json_is_one_object_for_each_file() -> None:
     said = [json.loads(line) for line in written("json", ALL).splitlines()]
     assert [one["file"] for one in said] == [one.file for one in ALL]

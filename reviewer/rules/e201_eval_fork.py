@@ -465,7 +465,11 @@ def load_for_eval(path, device):
                 what = (
                     f"`{fork.function}` makes its logits in two ways, and the audit cannot tell that they are the same."
                 )
-                yield Found(fork.where, what, "Compute them in one place, on both paths.", "review")
+                remedy = "Compute them in one place, on both paths."
+                if changed := _changed(script, fork):
+                    what = f"The training alone changes `{changed}`, so `{fork.function}` is scored by another way."
+                    remedy = f"Set `{changed}` once, at the top of the file."
+                yield Found(fork.where, what, remedy, "review")
             elif fork.kind == "restored":
                 what = f"Logits of `{fork.function}` depend on what `load_for_eval` sets; the training sets it as well."
                 yield Found(fork.where, what, "Nothing to do, if the training ends in that state.", "warn")
@@ -479,13 +483,16 @@ def load_for_eval(path, device):
 
 def _parted(script: Script, fork: Fork) -> tuple[str, str]:
     """Say where two paths part, by name where that is a name which the training alone changes."""
-    names = [dotted(n) for n in fork.seen.guilty if _is_in(script, n, fork.where)]
-    changed = next((name for name in names if name in fork.seen.marks.names), "")
-    if changed:
+    if changed := _changed(script, fork):
         what = f"The training alone changes `{changed}`, so `{fork.function}` gives other logits when it is scored."
         return what, f"Set `{changed}` once, at the top of the file."
     what = f"`{fork.function}` gives other logits in evaluation than in training; this is where they part."
     return what, "Compute the logits the same way on both paths."
+
+
+def _changed(script: Script, fork: Fork) -> str:
+    names = [dotted(n) for n in fork.seen.guilty if _is_in(script, n, fork.where)]
+    return next((name for name in names if name in fork.seen.marks.names), "")
 
 
 def _is_in(script: Script, node: cst.CSTNode, place: cst.CSTNode) -> bool:

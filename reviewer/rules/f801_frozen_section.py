@@ -130,7 +130,7 @@ class FrozenSection(Rule):
         _WHOLE.replace("import torch.nn.functional as F", "F = object()  # !"),
         _WHOLE + "def range(n):  # !\n    return [n]\n",
         # read by an organizer
-        _FIRST.replace("print(GPT(), load(2))", "def f(m: GPT) -> None:\n    pass"),
+        _FIRST.replace("print(GPT(), load(2))", "def f(m: GPT) -> None:\n    torch.load(m)"),
         (_TOP + _BANNER + _TEXT + "\n" + _NEXT.replace("GPT(), load(2)", "1")).replace("load(n):", "load(n):  # !"),
         _WHOLE + "class Mine(GPT):  # !\n    pass\n",
     )  # fmt: skip
@@ -148,7 +148,7 @@ def _beside(script: Script, name: str, inside: Inside) -> Iterator[Found]:
     own = {id(node) for node in inside.statements}
     made = inside.classes | inside.functions
     mentions = (m for n in sorted(made) for m in script.mentions.get(n, ()) if not _within(script, m, own))
-    used = [m for m in mentions if script.tree.enclosing(m, cst.Annotation) is None]  # a type runs nothing
+    used = [m for m in mentions if not _says_only(script, m)]
     if made and not used:
         what = f"Nothing outside of the frozen section `{name}` uses what it defines."
         yield Found(inside.statements[0], what, _READ, at_most="review")
@@ -158,6 +158,13 @@ def _beside(script: Script, name: str, inside: Inside) -> Iterator[Found]:
         if isinstance(derived, cst.ClassDef) and any(base is each for each in derived.bases):
             what = f"`{derived.name.value}` is derived from `{mention.value}` of the frozen section `{name}`."
             yield Found(derived, f"{what} It may be another model.", _READ, at_most="review")
+
+
+def _says_only(script: Script, mention: cst.Name) -> bool:
+    """Tell whether a name is a type, which runs nothing, or somebody else's attribute: `nn.Linear`."""
+    above = script.tree.parent(mention)
+    other = isinstance(above, cst.Attribute) and above.attr is mention
+    return other or script.tree.enclosing(mention, cst.Annotation) is not None
 
 
 def _within(script: Script, node: cst.CSTNode, own: set[int]) -> bool:

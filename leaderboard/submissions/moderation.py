@@ -124,7 +124,10 @@ def _accept_reread(submission: Submission, decision: Decision) -> bool:
         require_unreleased(submission.phase_id, "nothing is run any more that could stand on its boards.")
         quota.lock(submission.team, submission.phase)  # as in `_send_back`
         if not reaudits.may_stand(submission):
-            raise Refusal("wrong_state", "No later audit lets it pass; its team can send another version.", 409)
+            sentence = (
+                "This submission is rejected; reinstate is for one that is disqualified, or that a later audit passes."
+            )
+            raise Refusal("wrong_state", sentence, 409, state=submission.state)
         _refuse_twin(submission)
         won = transitions.accept_reread(submission, decision)
         if won:

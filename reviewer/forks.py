@@ -8,7 +8,6 @@ by answering them one at a time.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -18,15 +17,12 @@ import libcst as cst
 from reviewer.flow import EVAL_FLAG, TARGET, TRAIN_FLAG, Run
 from reviewer.fold import names_in
 from reviewer.oracles import WORDS, Watched, switches, watched
+from reviewer.products import is_given_all, is_same_product, names_a_kernel, trains_faster
 from reviewer.scope import parameters
 from reviewer.script import Script
 from reviewer.terms import Terms
 
 _MOST_QUESTIONS = 24
-_MOST_DEEP = 200
-# What trains faster than it scores is named so: the same product, by another kernel or in fewer bits.
-_KERNEL = re.compile(r"fp8|float8|_f8|fused|kernel|triton|flash|scaled_mm")
-_PRODUCT = re.compile(r"(^|\.)(linear|matmul|mm|bmm|addmm|einsum)$|^op MatrixMultiply$")
 
 
 Kind = Literal["fork", "transform", "doubt", "restored", "opaque", "harmless"]
@@ -204,8 +200,11 @@ class Comparison:
     def _kind(self, scored: int, train: list[int]) -> tuple[Kind, cst.CSTNode | None]:
         terms = self.terms
         inside = terms.below(scored)
-        faster = any(self._is_faster(t, inside) for t in (*train, *self.train.returned))
-        if faster and any(self._is_same_product(scored, t) for t in train):
+        asked = [self.script.tree.code(self.place(q)) for q in self.questions.values()]
+        faster = any(map(names_a_kernel, asked)) or any(
+            trains_faster(terms, t, inside) for t in (*train, *self.train.returned)
+        )
+        if faster and any(is_same_product(self.script, terms, scored, t) for t in train):
             return "opaque", None
         for t in train:
             if terms.parts(t) and t in inside:
@@ -223,48 +222,9 @@ class Comparison:
                 return "opaque", None  # a fused loss: the training path never shows its logits
             if terms.get(core)[0] not in {terms.get(terms.core(t))[0] for t in train}:
                 return "doubt", None
-        if any(self._is_given_all(scored, t) for t in train):
+        if any(is_given_all(terms, scored, t) for t in train):
             return "opaque", None
         return "doubt" if faster else "fork", None
-
-    def _is_given_all(self, scored: int, train: int) -> bool:
-        """Tell whether training gives a kernel by name all that evaluation makes the same thing of."""
-        terms, me = self.terms, self.terms.make(("#self",))
-        given, made = terms.below(train), terms.below(scored)
-        kernels = [str(terms.get(n)[0]).lower() for n in given - made if terms.parts(n)]
-        if not any(map(_KERNEL.search, kernels)):
-            return False
-        needed = {n for n in made if terms.get(n)[0] == "attr" or (terms.is_data(n) and not terms.parts(n))}
-        needed -= {terms.get(n)[1] for n in needed if terms.get(n)[0] == "attr"}  # `self.mix` of `self.mix.weight`
-        layers = {n for n in made if terms.parts(n)[:1] == (me,) and terms.get(n)[0] != "attr"}
-        return needed | layers <= given
-
-    def _is_faster(self, train: int, scored: set[int]) -> bool:
-        """Tell whether training alone names a faster kernel, in what it computes or where it asks."""
-        alone = {str(word) for n in self.terms.below(train) - scored for word in self.terms.get(n)}
-        alone -= {str(word) for n in scored for word in self.terms.get(n)}
-        asked = [self.script.tree.code(self.place(q)) for q in self.questions.values()]
-        return any(map(_KERNEL.search, [*alone, *asked]))
-
-    def _is_same_product(self, scored: int, train: int) -> bool:
-        """Tell whether evaluation multiplies, and nothing else, what training gives to another kernel."""
-        terms = self.terms
-        for _ in range(_MOST_DEEP):
-            one, two = terms.get(scored), terms.get(train)
-            pairs = [(a, b) for a, b in zip(one[1:], two[1:], strict=False) if a != b]
-            if one[0] != two[0] or len(one) != len(two) or len(pairs) != 1 or not isinstance(pairs[0][0], int):
-                break
-            scored, train = pairs[0]
-        name, given = str(terms.get(scored)[0]), terms.below(train)
-        parts = [p for p in terms.parts(scored) if terms.parts(p) or terms.is_data(p)]
-        own = terms.make(("attr", terms.make(("#self",)), name[1:]))
-        if not (_PRODUCT.search(name) or own in given) or not parts:
-            return False
-        return all(p in given or self._is_module(p) for p in parts)
-
-    def _is_module(self, number: int) -> bool:
-        name = str(self.terms.get(number)[0])
-        return name[0] == "#" and any(b.kind == "ref" for b in self.script.scopes.module.names.get(name[1:], ()))
 
     def _guilty(self) -> Iterator[int]:
         """Yield the questions whose answer, changed alone, changes the logits of one of the two runs."""

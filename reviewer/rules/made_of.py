@@ -59,9 +59,7 @@ class MadeOf:
             case cst.Call(func=func, args=args):
                 thing = func.value if isinstance(func, cst.Attribute) else None
                 return self.data(thing, hops) or any(self.data(a.value, hops) for a in args)
-            case cst.Comparison(comparisons=[cst.ComparisonTarget(cst.Is() | cst.IsNot(), _)]):
-                return False
-            case cst.Lambda():
+            case cst.Comparison(comparisons=[cst.ComparisonTarget(cst.Is() | cst.IsNot(), _)]) | cst.Lambda():
                 return False
         return any(self.data(child, hops) for child in children(node))
 

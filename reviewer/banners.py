@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -86,13 +87,17 @@ class Lines:
         return list(self._under(section.banner)) if section.banner else self._defining(section.definitions)
 
     def _under(self, title: str) -> Iterator[Cut]:
-        banners = self.banners()
-        for at, banner in enumerate(banners):
-            if banner.title != title_of(title):
-                continue
-            end = next((b.first for b in banners[at + 1 :] if b.style == banner.style), len(self.lines))
-            inside = tuple(s for s in self.body if banner.body <= span(s)[0] < end)
-            yield Cut(self._text(banner.body, end), inside, banner.first + 1)
+        banners, title = self.banners(), title_of(title)
+        starts = [span(statement)[0] for statement in self.body]
+        following: dict[tuple[str, str], int] = {}  # the line of the next banner of each style
+        ends = []
+        for banner in reversed(banners):
+            ends.append(following.get(banner.style, len(self.lines)))
+            following[banner.style] = banner.first
+        for banner, end in zip(banners, reversed(ends), strict=True):
+            if banner.title == title:
+                inside = self.body[bisect_left(starts, banner.body) : bisect_left(starts, end)]
+                yield Cut(self._text(banner.body, end), tuple(inside), banner.first + 1)
 
     def _defining(self, names: Sequence[str]) -> list[Cut]:
         found: list[ast.stmt] = []

@@ -8,8 +8,10 @@ may have any name.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import libcst as cst
 
@@ -22,10 +24,12 @@ from reviewer.script import Script
 from reviewer.values import Own
 
 _MOST_STEPS = 600  # of one question
+_STEPS_OF_A_MENTION = 4
 _MOST_SITES = 8
 _MOST_STORES = 6
 _MOST_CALLS = 8  # inside one another
 _WORDS = SPLITS - {"test", "eval", "public", "private"}
+_MENTIONED: WeakKeyDictionary[Script, dict[str, dict[int, list[cst.Name]]]] = WeakKeyDictionary()
 _PUTTING = frozenset({"append", "extend", "copy_", "update", "add"})
 
 
@@ -108,10 +112,8 @@ def _called(script: Script, call: cst.Call, inside: _Inside | None) -> Iterator[
 
 
 def _named(script: Script, name: cst.Name, inside: _Inside | None) -> Iterator[_Step]:
-    here = script.scopes.function_of(name)
-    named = script.mentions.get(name.value, ())
-    script.budget.spend(len(named))
-    mine = [n for n in named if script.scopes.function_of(n) is here]
+    mine = _mine(script, name)
+    script.budget.spend(_STEPS_OF_A_MENTION * len(mine))
     set_before = _last_set(script, name, mine)
     for binding in script.scopes.of(name).find(name.value) if not set_before else ():
         function = binding.scope.node
@@ -128,6 +130,17 @@ def _named(script: Script, name: cst.Name, inside: _Inside | None) -> Iterator[_
     before = next((at for at, other in enumerate(mine) if other is name), 0) if set_before else len(mine)
     for other in mine[:before]:
         yield from ((put, inside) for put in _put(script, other))
+
+
+def _mine(script: Script, name: cst.Name) -> list[cst.Name]:
+    """Return where the function around a name mentions it, in source order."""
+    groups = _MENTIONED.setdefault(script, {})
+    if name.value not in groups:
+        found = groups[name.value] = defaultdict(list)
+        for other in script.mentions.get(name.value, ()):
+            script.budget.spend(_STEPS_OF_A_MENTION)
+            found[id(script.scopes.function_of(other))].append(other)
+    return groups[name.value].get(id(script.scopes.function_of(name)), [])
 
 
 def _last_set(script: Script, use: cst.Name, mine: list[cst.Name]) -> list[cst.CSTNode]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 import libcst as cst
@@ -36,13 +37,19 @@ def settings(script: Script) -> Iterator[Found]:
     def runs(node: cst.CSTNode) -> bool:
         return id(script.scopes.function_of(node)) in only
 
-    every = list(stores(script))
-    for store in every:
-        if runs(store.node) and not store.by_key and (found := next(_set(script, store), None)):
-            code = _code(script, store.value)
-            others = [s for s in every if s.name == store.name and s is not store and not runs(s.node)]
-            if all(_code(script, other.value) != code for other in others):  # the training sets it to something else
-                yield found
+    every: dict[str | None, list[Store]] = defaultdict(list)
+    for store in stores(script):
+        every[store.name].append(store)
+    for alike in every.values():
+        trained_as: set[str] | None = None
+        for store in alike:
+            said = next(_set(script, store), None) if runs(store.node) and not store.by_key else None
+            if said is None:
+                continue
+            if trained_as is None:
+                trained_as = {_code(script, other.value) for other in alike if not runs(other.node)}
+            if _code(script, store.value) not in trained_as:  # the training sets it to something else
+                yield said
     yield from _globals(script, only)
     yield from _filled(script, only)
     yield from _rebuilt(script, only)

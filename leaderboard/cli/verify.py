@@ -43,7 +43,7 @@ def verified(before: bytes, after: bytes, args: Sequence[str]) -> Proof:
         files = (Path(folder, "before.py"), Path(folder, "after.py"))
         for file, text in zip(files, (before, after), strict=True):
             file.write_bytes(text)
-        command = [sys.executable, "-m", _PROGRAM, *map(str, files), *(["--", *args] if args else [])]
+        command = [sys.executable, "-P", "-m", _PROGRAM, *map(str, files), *(["--", *args] if args else [])]
         done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL)  # it limits its own time
     try:
         said = json.loads(done.stdout)

@@ -1,12 +1,12 @@
 """`submit --fix script.py`: the audit's own repairs on this machine; the script itself is never changed.
 
-The repaired text is written beside it, as `script.fixed.py`, and shown as a diff; `--diff` shows it alone.
+The repaired text is written beside it, as `script.fixed.py`, and shown as a diff; `--diff` shows it alone. What only
+warns is left alone unless `--also` names its rule. With `--verify` the text is written when it is proved, not before.
 """
 
 from __future__ import annotations
 
 import difflib
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -42,6 +42,7 @@ def fix(
     *,
     write: bool,
     output: Path | None = None,
+    also: str | None = None,
     verify: bool = False,
     policy: Path | None = None,
     flags: Mapping[str, str | None] | None = None,
@@ -49,57 +50,79 @@ def fix(
 ) -> Exit:
     """Repair a script, say how, and return what an audit of the new text comes to.
 
-    Raises Usage where a file cannot be read or would be overwritten, and PlatformFault where no audit ends.
+    Raises Usage where a file cannot be read or would be overwritten, or where this host cannot prove what was to be
+    proved, and PlatformFault where no audit ends.
     """
     script = read_script(path)
     terms = read_terms(policy)
     launch = terms.launch(str(path), flags or {}, read_script_lines(script, str(path)))
-    target = (output or _beside(path)) if write else None
+    target = output or _beside(path)
     import reviewer
 
     try:
-        fixed = reviewer.fix(script, terms.policy, launch=launch)
+        fixed = reviewer.fix(script, terms.policy, launch=launch, also=_rules(also))
     except reviewer.ReviewerFault as fault:
         raise PlatformFault(f"The audit did not end, and that is not your script's doing: {fault}") from fault
-    written = _write(target, fixed.text, script) if target is not None and fixed.edits else None
-    diff = "".join(_diff(script, fixed.text, str(path), str(target or _beside(path))))
-    same = None
+    write = write and bool(fixed.edits)
+    if write:
+        _free(target, fixed.text.encode(), script)
+    proof = None
     if verify and fixed.edits:
         from leaderboard.cli.verify import verified
 
-        same = verified(script, fixed.text.encode(), launch.args if launch is not None else ())
-    worst = {finding.severity for finding in fixed.remaining}
-    ended = Exit.REJECTED if "reject" in worst else Exit.IN_REVIEW if "review" in worst else Exit.OK
-    if same is not None and not same.holds:
-        ended = Exit.FAILED
+        proof = verified(script, fixed.text.encode(), launch.args if launch is not None else ())
+    write = write and (proof is None or proof.holds)
+    written = _write(target, fixed.text.encode(), script) if write else None
+    diff = "".join(_diff(script, fixed.text, str(path), str(target)))
     if as_json:
         event = {"event": "fixed", "file": str(path), "output": str(written) if written else None, "diff": diff}
         event |= {name: value for name, value in fixed.to_json().items() if name != "text"}
-        say_json(event | ({"verified": same.to_json()} if same is not None else {}))
-        return ended
-    _say(path, fixed, diff, written)
-    if same is not None:
-        say(same.sentence)
-    return ended
+        say_json(event | ({"verified": proof.to_json()} if proof is not None else {}))
+    else:
+        _say(path, fixed, diff, written)
+        if proof is not None:
+            say(proof.sentence)
+    if proof is not None and not proof.holds:
+        return Exit.FAILED
+    worst = {finding.severity for finding in fixed.remaining}
+    return Exit.REJECTED if "reject" in worst else Exit.IN_REVIEW if "review" in worst else Exit.OK
+
+
+def _rules(words: str | None) -> frozenset[str]:
+    """Read `--also H701,H704`. Raises Usage for what is no rule."""
+    from reviewer.catalogue import CATALOGUE
+
+    codes = [word.strip().upper() for word in (words or "").split(",") if word.strip()]
+    if unknown := next((code for code in codes if code not in CATALOGUE), None):
+        raise Usage(f"There is no rule {unknown[:40]!r} for --also; `submit rules` lists all.")
+    return frozenset(codes)
 
 
 def _beside(path: Path) -> Path:
     return path.with_name(f"{path.stem}.fixed{path.suffix or '.py'}")
 
 
-def _write(target: Path, text: str, script: bytes) -> Path:
-    """Write the repaired text to a file that is not there yet. Raises Usage."""
-    data = text.encode()
+def _free(target: Path, data: bytes, script: bytes) -> bool:
+    """Tell whether a file is still to be written. Raises Usage where another one is there."""
     try:
-        handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    except FileExistsError as error:
-        if target.is_file() and target.stat().st_size == len(data) and target.read_bytes() == data != script:
-            return target  # it says this already
-        raise Usage(f"{target} is there already; delete it, or name another file with --output.") from error
+        there = target.read_bytes()
+    except FileNotFoundError:
+        return True
     except OSError as error:
         raise Usage(f"{target} cannot be written: {error.strerror}.") from error
-    with os.fdopen(handle, "wb") as file:
-        file.write(data)
+    if there == data != script:
+        return False  # it says this already
+    raise Usage(f"{target} is there already; delete it, or name another file with --output.")
+
+
+def _write(target: Path, data: bytes, script: bytes) -> Path:
+    """Write the repaired text to a file that is not there yet. Raises Usage."""
+    if _free(target, data, script):
+        try:
+            with open(target, "xb") as file:
+                file.write(data)
+        except OSError as error:
+            raise Usage(f"{target} cannot be written: {error.strerror}.") from error
     return target
 
 
@@ -120,11 +143,13 @@ def _say(path: Path, fixed: Fixed, diff: str, written: Path | None) -> None:
     for line in finding_lines(report, str(written or path)):
         say(line)
     count = len(fixed.edits)
-    if not count:
-        say(f"{path}: nothing in it can be repaired with certainty.")
-        return
-    edits = f"{count} edit" if count == 1 else f"{count} edits"
-    where = f"in {written}; {path} is as it was" if written else "nothing is written"
-    say(f"{path}: {edits}, {where}.")
-    if not any(finding.severity in ("reject", "review") for finding in fixed.remaining):
-        say(f"{state_word('accepted')}: nothing stops the repaired text.")
+    if count:
+        edits = f"{count} edit" if count == 1 else f"{count} edits"
+        where = f"in {written}; {path} is as it was" if written else "nothing is written"
+        say(f"{path}: {edits}, {where}.")
+        if not any(finding.severity in ("reject", "review") for finding in fixed.remaining):
+            say(f"{state_word('accepted')}: nothing stops the repaired text.")
+    else:
+        say(f"{path}: nothing that stops it can be repaired with certainty.")
+    if fixed.more:
+        say(f"{sum(fixed.more.values())} more can be repaired with --also {','.join(fixed.more)}.")

@@ -37,8 +37,14 @@ def _script(
         typer.Argument(help="The training script; with --check as many as you like.", metavar="SCRIPT"),
     ],
     check: Annotated[bool, typer.Option("--check", help="Audit here; nothing is sent.")] = False,
-    fix: Annotated[bool, typer.Option("--fix", help="Repair it here, into a file beside it; nothing is sent.")] = False,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Repair what stops it, into a file beside it; nothing is sent.")
+    ] = False,
     diff: Annotated[bool, typer.Option("--diff", help="Only show what --fix would change.")] = False,
+    also: Annotated[
+        str | None,
+        typer.Option(help="Rules that only warn and --fix repairs as well: H701,H704.", show_default=False),
+    ] = None,
     verify: Annotated[
         bool, typer.Option("--verify", help="Let --fix prove it: three steps of both texts, in the sandbox.")
     ] = False,
@@ -69,8 +75,10 @@ def _script(
     if fix or diff or verify:
         from leaderboard.cli.fix import fix_scripts
 
-        options = {"write": fix, "output": output, "verify": verify, "policy": policy, "as_json": as_json}
+        options = {"write": fix, "output": output, "also": also, "verify": verify, "policy": policy, "as_json": as_json}
         return fix_scripts(scripts, flags, alone=not (check or unpacked or format), **options)
+    if also:
+        raise Usage("--also belongs to --fix; add it, or leave it out.")
     if check:
         from leaderboard.cli.check import check as check_scripts
 

@@ -83,7 +83,7 @@ class UnsafeLoad(Rule):
         (
             "import torch\nw = torch.load('out/a')  # all\nv = torch.load(\n    'out/b',\n    map_location='cpu',\n)\n",
             "import torch\nw = torch.load('out/a', weights_only=True)  # all\n"
-            "v = torch.load(\n    'out/b',\n    map_location='cpu', weights_only=True,\n)\n",
+            "v = torch.load(\n    'out/b',\n    map_location='cpu',\n    weights_only=True,\n)\n",
         ),
         (
             "import torch\nfrom torch import load as get\ntorch.save({'m': m.state_dict(), 'step': 3}, 'out/a')\n"
@@ -163,8 +163,11 @@ def _guarded(script: Script, call: cst.Call) -> list[Edit]:
     for arg in call.args:
         if arg.keyword is not None and arg.keyword.value == "weights_only":
             return [Edit(arg.value, "True", why)]
-    last = call.args[-1].value
-    return [Edit(last, f"{script.layout.source(last)}, weights_only=True", why)]
+    last, layout = call.args[-1], script.layout
+    start = layout.whole(last)[0]
+    indent = script.text[layout.line_start(start) : start]
+    between = " " if indent.strip() else f"{script.tree.module.default_newline}{indent}"
+    return [Edit(last.value, f"{layout.source(last.value)},{between}weights_only=True", why)]
 
 
 def _given(script: Script, call: cst.Call, keyword: str) -> cst.BaseExpression | None:

@@ -51,6 +51,7 @@ class SilentFallback(Rule):
 
     Do instead
         Import what you need without a `try`. Print what was found and raise if it is not what you measured with.
+        `submit --fix --also H701` lets it raise; without `--also` the repair leaves it alone.
     """
 
     code = "H701"

@@ -35,6 +35,7 @@ class SeedFixed(Rule):
 
     Do instead
         Leave it out: every rank begins seeded. For more, `from prepare import SEED` and `torch.manual_seed(SEED + n)`.
+        `submit --fix --also H704` leaves it out; without `--also` the repair leaves it alone.
     """
 
     code = "H704"

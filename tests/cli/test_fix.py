@@ -60,7 +60,7 @@ def test_a_clean_script_is_said_to_be_one(stranger: Prompt) -> None:
     path = stranger.write("train.py", CLEAN)
     ended = stranger.submit("--fix", "train.py")
     assert ended.code == 0
-    assert ended.out.endswith("train.py: nothing in it can be repaired with certainty.\n")
+    assert ended.out.endswith("train.py: nothing that stops it can be repaired with certainty.\n")
     assert not path.with_name("train.fixed.py").exists()
 
 
@@ -79,3 +79,27 @@ def test_what_does_not_go_together_is_said(stranger: Prompt) -> None:
         ended = stranger.submit(*words, "train.py")
         assert ended.code == 2
         assert ended.err.count("\n") == 1
+
+
+FALLBACK = "try:\n    import flash_attn\nexcept ImportError:\n    flash_attn = None\n"
+
+
+def test_what_only_warns_is_offered_and_repaired_when_asked_for(stranger: Prompt) -> None:
+    stranger.write("train.py", FALLBACK + KNOB)
+    ended = stranger.submit("--diff", "train.py")
+    assert ended.code == 0
+    assert "\n-    flash_attn = None\n" not in ended.out
+    assert ended.out.endswith("1 more can be repaired with --also H701.\n")
+    asked = stranger.submit("--diff", "train.py", "--also", "h701")
+    assert "\n-    flash_attn = None\n" in asked.out
+    assert "more can be repaired" not in asked.out
+    said = json.loads(stranger.submit("--diff", "train.py", "--json").out)
+    assert (said["also"], said["more"]) == ([], {"H701": 1})
+
+
+def test_only_rules_that_there_are_can_be_asked_for(stranger: Prompt) -> None:
+    stranger.write("train.py", KNOB)
+    ended = stranger.submit("--fix", "train.py", "--also", "H799")
+    assert (ended.code, ended.err) == (2, "submit: There is no rule 'H799' for --also; `submit rules` lists all.\n")
+    ended = stranger.submit("--check", "train.py", "--also", "H701")
+    assert (ended.code, ended.err) == (2, "submit: --also belongs to --fix; add it, or leave it out.\n")

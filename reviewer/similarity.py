@@ -27,6 +27,7 @@ from typing import Any
 from zlib import crc32
 
 from reviewer import gate
+from reviewer.child import OWN_SIGNALS, ReviewerFault
 
 K = 32  # symbols of one piece
 WINDOW = 24  # pieces of which one is kept
@@ -38,6 +39,7 @@ NEAR = 0.5  # of the marks of the one that has fewer
 _ROOT = str(Path(__file__).resolve().parent.parent)
 _START = "import sys; sys.path.insert(0, sys.argv[1]); from reviewer.similarity import main; sys.exit(main())"
 _WALL_SECONDS = 60.0
+_UNREADABLE = 3  # how the process ends where the script is none
 _MODULUS = (1 << 61) - 1
 _BASE = 1_000_003
 _SKIPPED = frozenset({ast.Load, ast.Store, ast.Del})
@@ -56,18 +58,27 @@ class Fingerprint:
 
 
 def fingerprint(text: str | bytes, baselines: Sequence[str] = ()) -> Fingerprint | None:
-    """Return the fingerprint of a script without what stands in the baselines; None where it cannot be read."""
+    """Return the fingerprint of a script without what stands in the baselines; None where the script cannot be read.
+
+    Raises ReviewerFault where that is the host's doing, or a baseline cannot be read: then it can be tried again.
+    """
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
     request = json.dumps({"text": data.decode("utf-8", "replace"), "baselines": list(baselines)}).encode()
     command = [sys.executable, "-I", "-c", _START, _ROOT]
     try:
         done = subprocess.run(command, input=request, capture_output=True, env={}, cwd="/", timeout=_WALL_SECONDS)
-        if done.returncode:
-            return None
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ReviewerFault(f"there is no fingerprint: {error}") from error
+    if done.returncode == _UNREADABLE or -done.returncode in OWN_SIGNALS:
+        return None
+    if done.returncode:
+        last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
+        raise ReviewerFault(f"the fingerprint's process ended with {done.returncode}: {' '.join(last)}")
+    try:
         said = json.loads(done.stdout)
         return Fingerprint(said["code_sha256"], tuple(said["marks"]), said["plain"])
-    except (OSError, subprocess.TimeoutExpired, ValueError, KeyError, TypeError):
-        return None  # that kin is not found must not stop anything
+    except (ValueError, KeyError, TypeError) as error:
+        raise ReviewerFault("the fingerprint's process gave no readable answer") from error
 
 
 def fingerprint_of(tree: ast.Module, baselines: Iterable[ast.Module] = ()) -> Fingerprint:
@@ -83,8 +94,14 @@ def fingerprint_of(tree: ast.Module, baselines: Iterable[ast.Module] = ()) -> Fi
 
 
 def share(one: Iterable[int], other: Iterable[int]) -> float:
-    """Return which share of the marks of the script that has fewer is in the other, 0 where too few are."""
+    """Return which share of the marks of the script that has fewer is in the other, 0 where too few are.
+
+    Of a capped fingerprint nothing is known above its largest mark, so both are compared up to there.
+    """
     mine, theirs = set(one), set(other)
+    if capped := [marks for marks in (mine, theirs) if len(marks) >= MOST_MARKS]:
+        last = min(map(max, capped))
+        mine, theirs = ({mark for mark in marks if mark <= last} for marks in (mine, theirs))
     common = len(mine & theirs)
     return common / min(len(mine), len(theirs)) if common >= ENOUGH else 0.0
 
@@ -169,8 +186,12 @@ def main() -> int:
     asked = json.loads(sys.stdin.buffer.read())
     texts = [asked["text"], *asked["baselines"]]
     if gate.check(texts[0].encode(), 4_194_304):
-        return 1
-    tree, *known = (gate.syntax_of(text) for text in texts)
+        return _UNREADABLE
+    try:
+        tree = gate.syntax_of(texts[0])
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
+        return _UNREADABLE
+    known = [gate.syntax_of(text) for text in texts[1:]]
     found = fingerprint_of(tree, known)
     said = {"code_sha256": found.code_sha256, "marks": found.marks, "plain": found.plain}
     sys.stdout.write(json.dumps(said))

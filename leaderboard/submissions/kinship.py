@@ -58,8 +58,11 @@ class Step:
 
 
 def keep(submission: Submission, made: Made | None) -> None:
-    """Keep a submission's fingerprint, once, and link its kin; `made` None: it has none."""
-    made = made or Made("", (), plain=True)
+    """Keep a submission's fingerprint, once, and link its kin; None is that of a text that cannot be read.
+
+    Of those, only the same bytes are kin.
+    """
+    made = made or Made("", ())
     values = {"code_sha256": made.code_sha256, "plain": made.plain}
     with transaction.atomic():
         marks = struct.pack(f">{len(made.marks)}Q", *made.marks)
@@ -94,12 +97,13 @@ _RANK: dict[str, int] = {Kin.Relation.BYTES: 0, Kin.Relation.CODE: 1, Kin.Relati
 
 def _kin(submission: Submission, made: Made, own: bool, alike: list[int]) -> Iterator[Kin]:
     others = Fingerprint.objects.filter(submission__phase__competition=submission.phase.competition_id, plain=False)
-    others = others.exclude(submission=submission).exclude(code_sha256="")
+    others = others.exclude(submission=submission)
     team = submission.team_id
     others = others.filter(submission__team=team) if own else others.exclude(submission__team=team)
-    same = {"submission__script_sha256": submission.script_sha256}, {"code_sha256": made.code_sha256}
+    same = [{"submission__script_sha256": submission.script_sha256}]
+    same += [{"code_sha256": made.code_sha256}] if made.code_sha256 else []
     seen: set[int] = set()
-    for relation, wanted in zip((Kin.Relation.BYTES, Kin.Relation.CODE), same, strict=True):
+    for relation, wanted in zip((Kin.Relation.BYTES, Kin.Relation.CODE), same, strict=False):
         for pk in others.filter(**wanted).order_by("pk").values_list("pk", flat=True)[:CANDIDATES]:
             if pk not in seen:
                 seen.add(pk)

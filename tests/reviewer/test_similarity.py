@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from reviewer import Context, review, similarity
+from reviewer import Context, ReviewerFault, review, similarity
 from reviewer.similarity import ENOUGH, INDEXED, NEAR, K, fingerprint, fingerprint_of, same_code, share
 from tests.bench.bench_audit import script
 from tests.reviewer.scripts import BASELINE
@@ -83,6 +83,46 @@ def test_every_process_makes_the_same_marks() -> None:
 @pytest.mark.parametrize("text", ["x =", "", "\0", "(" * 100_000, "-" * 1_000_000 + "1", b"\xff\xfe"], ids=repr)
 def test_what_cannot_be_read_has_none_and_harms_nobody(text: str | bytes) -> None:
     assert fingerprint(text) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("sys.executable", "/nowhere/python"),
+        ("_WALL_SECONDS", 0.0),
+        ("_START", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"),
+        ("_START", "raise SystemExit(9)"),
+        ("_START", "print('{}')"),
+    ],
+)
+def test_what_the_host_does_to_it_is_no_property_of_the_text(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: object
+) -> None:
+    owner, _, attribute = name.rpartition(".")
+    monkeypatch.setattr(similarity.sys if owner else similarity, attribute, value)
+    with pytest.raises(ReviewerFault):
+        fingerprint(OTHER)
+
+
+def test_a_parser_that_ran_into_its_limits_says_that_the_text_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(similarity, "_START", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
+    assert fingerprint(OTHER) is None
+
+
+def test_a_baseline_that_cannot_be_read_is_not_the_texts_fault() -> None:
+    with pytest.raises(ReviewerFault):
+        fingerprint(OTHER, ["x = ("])
+
+
+def test_capped_fingerprints_are_compared_up_to_where_both_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = [7 * mark for mark in range(300)]
+    large = sorted({*small, *range(3 * 700)})
+    assert share(small, large) == 1
+    monkeypatch.setattr(similarity, "MOST_MARKS", 200)
+    assert share(small[:200], large[:200]) == 1
+    assert share(small[:200], range(0, 3 * 700, 14)) == pytest.approx(1.0)
+    half = sorted({*small[::2], *(mark + 1 for mark in small[1::2])})
+    assert share(small[:200], half[:200]) == pytest.approx(0.5, abs=0.01)
 
 
 def test_the_report_compares_with_the_teams_own_version_before() -> None:

@@ -87,12 +87,25 @@ def test_a_packed_script_is_kin_by_what_it_carries():
     assert pairs() == [(first.pk, packed.pk, "code", 1.0)]
 
 
-def test_what_cannot_be_read_is_kin_to_nobody_and_is_not_tried_for_ever():
+def test_what_cannot_be_read_is_kin_to_the_same_bytes_alone_and_is_not_tried_for_ever():
     demo = make_competition()
-    sent(make_user(), demo, "x = (")
+    first = sent(make_user(), demo, "x = (")
     odd = sent(make_user(), demo, b"\xff\xfe")
     assert pairs() == []
     assert Fingerprint.objects.get(submission=odd).linked
+    again = sent(make_user(), demo, "x = (")
+    assert pairs() == [(first.pk, again.pk, "bytes", 1.0)]
+
+
+def test_what_the_host_does_to_a_fingerprint_is_tried_again(monkeypatch):
+    demo = make_competition()
+    first = sent(make_user(), demo, WORK)
+    with monkeypatch.context() as broken:
+        broken.setattr("reviewer.similarity._WALL_SECONDS", 0.0)
+        second = sent(make_user(), demo, WORK)
+    assert not Fingerprint.objects.filter(submission=second).exists()
+    kin.take(second, {})
+    assert pairs() == [(first.pk, second.pk, "bytes", 1.0)]
 
 
 def test_two_that_are_kept_at_the_same_moment_find_each_other(monkeypatch):

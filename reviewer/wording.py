@@ -10,7 +10,7 @@ import re
 
 LONGEST = 600  # characters of one quoted line or value
 _MOST_QUOTED = 160  # of them in a sentence about it
-_QUOTED = re.compile(f"`([^`]{{{_MOST_QUOTED + 1},}})`")
+_QUOTED = re.compile("`([^`]*)`")  # short ones too: what stands between two of them is no quote
 
 # Where an expression goes on in the next line.
 _BROKEN = re.compile(r"[ \t]*\n[ \t]+(?![)\]}])|(?<=[(\[{])[ \t]*\n[ \t]*|,?[ \t]*\n[ \t]*(?=[)\]}])")

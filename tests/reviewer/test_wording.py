@@ -57,6 +57,15 @@ def test_finding_and_knob_themselves_spell_what_they_are_given() -> None:
     assert Knob("K101", 1, "\udfff", "ä \x7f", 3) == Knob("K101", 1, "⟨U+DFFF⟩", "ä ⟨U+007F⟩", 3)
 
 
+def test_only_what_stands_in_a_pair_of_backticks_is_shortened() -> None:
+    between = "is said of both, at some length, " * 8
+    sentence = f"`a` {between}`{'b' * 400}` {between}`c`, and ` alone."
+    assert len(between) > 160
+    assert told(f"`a` {between}`c`") == f"`a` {between}`c`"
+    assert told(f"`{'b' * 400}` {between}`c` {between[:99]}") == f"`{'b' * 159}…` {between}`c` {between[:99]}"
+    assert len(told(sentence)) <= 601
+
+
 def test_an_expression_that_goes_on_in_the_next_line_is_quoted_in_one() -> None:
     quoted = "`torch.empty(\n    1, device=place,\n).backward` runs, and `chain\n    .step()` too: `a\nb`"
     assert told(quoted) == "`torch.empty(1, device=place).backward` runs, and `chain.step()` too: `a⟨U+000A⟩b`"

@@ -65,6 +65,11 @@ class ConfigFileRead(Rule):
     code = "K103"
 
     VALID: ClassVar = (
+        (
+            "from pathlib import Path\nlogfile = None\nif rank == 0:\n    logfile = Path('logs') / f'{run}.txt'\n"
+            "    with logfile.open('w') as f:\n        print(1, file=f)\ndef say(x):\n"
+            "    with logfile.open('a') as f:\n        print(x, file=f)\n"
+        ),
         "import json\nlog = json.load(open('out/log.json'))\n",
         "import json\nc = json.load(open('/holdout/constants.json'))\n",
         "import torch\ndef load_for_eval(path, device):\n    return torch.load(path, weights_only=True)\n",

@@ -37,6 +37,7 @@ _BINARY = (
 )
 _ABOUT = "os.path.getsize os.path.getmtime os.path.getctime os.stat os.lstat os.readlink os.getxattr"
 _HANDED = frozenset({"builtins.open", "io.open", "torch.load", "numpy.load", "numpy.fromfile", "numpy.memmap"})
+_FUNCTIONS = frozenset([*" ".join((_STREAMS, _TEXTS, _BINARY, _ABOUT)).split(), "functools.partial", "builtins.map"])
 _METHODS = frozenset({"read_text", "read_bytes", "open"})
 _MODES = frozenset({"r", "rb", "rt", "r+", "r+b", "rb+", "br"})
 
@@ -209,7 +210,7 @@ def _is_named(paths: Paths, node: cst.BaseExpression) -> bool:
 def _mode(script: Script, call: cst.Call) -> str:
     """Return how a call opens a file, as far as that is known."""
     paths = script.path_of(call)
-    method = isinstance(call.func, cst.Attribute) and (not paths or any(p.startswith("pathlib.") for p in paths))
+    method = isinstance(call.func, cst.Attribute) and _FUNCTIONS.isdisjoint(paths)
     position = 0 if method else 1 + any(p in ("functools.partial", "builtins.map") for p in paths)
     named = next((a.value for a in call.args if a.keyword is not None and a.keyword.value == "mode"), None)
     plain = [a.value for a in call.args if a.keyword is None]

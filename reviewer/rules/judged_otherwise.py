@@ -7,7 +7,9 @@ its default, and not of a model on which the training alone has set a number.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import libcst as cst
 
@@ -67,6 +69,7 @@ def _traced(script: Script, node: cst.CSTNode, changed: cst.CSTNode | None, hops
 
 def _is_nothing(script: Script, node: cst.CSTNode, hops: int = 0) -> bool:
     """Tell whether a term is zero, and only there so that every weight has a gradient: `0.0 * unused.sum()`."""
+    script.budget.spend()
     match node:
         case cst.BinaryOperation(left=left, operator=cst.Multiply(), right=right):
             return any(script.values.constant(side) == 0 or _is_nothing(script, side, hops) for side in (left, right))
@@ -111,6 +114,7 @@ def _hands_out(script: Script, forward: cst.FunctionDef, name: str) -> bool:
 
 
 def _is_method(script: Script, node: cst.CSTNode | None, name: str, hops: int) -> bool:
+    script.budget.spend()
     if hops > _HOPS:
         return False
     match node:
@@ -172,19 +176,45 @@ def _set(script: Script) -> Iterator[Found]:
     """Find numbers that only the training puts on the model from outside, where scoring finds others."""
     only = only_for_scoring(script)
     every = [s for s in stores(script) if s.name and not s.by_key and _is_number(script.values.constant(s.value))]
+    scored = {s.name for s in every if id(script.scopes.function_of(s.node)) in only}
+    known: dict[str, _Usual | None] = {}
     for store in every:
         function, name = script.scopes.function_of(store.node), store.name or ""
-        if function is None or id(function) in only or SETTING.search(name) or script.modelled.runs(store.node):
+        if function is None or id(function) in only or name in scored or script.modelled.runs(store.node):
             continue
-        others = [one for one in script.scopes.members.get(name, ()) if one.node is not store.value]
-        usual = [script.values.constant(one.node) for one in others if one.kind == "expr"]
-        loaded = any(s.name == name and id(script.scopes.function_of(s.node)) in only for s in every)
-        value = script.values.constant(store.value)
-        if loaded or not usual or not all(map(_is_number, usual)) or value in usual or len(others) > len(usual):
-            continue
-        if _is_on_model(script, store.base) and any(script.modelled.runs(node) for node in script.mentions[name]):
-            what = f"`{name}`, which the model computes with, is {value!r} in training alone, else {usual[0]!r}."
+        if name not in known:
+            known[name] = _usual(script, name)
+        value, usual = script.values.constant(store.value), known[name]
+        other = usual.other_than(value, store.value) if usual is not None else None
+        if other is not None and _is_on_model(script, store.base):
+            what = f"`{name}`, which the model computes with, is {value!r} in training alone, else {other!r}."
             yield Found(store.node, what, _REMEDY, "review")
+
+
+@dataclass(frozen=True)
+class _Usual:
+    """The numbers that an attribute is set to in the whole script, and how often to each."""
+
+    values: Counter[float]
+    nodes: frozenset[int]
+
+    def other_than(self, value: float, node: cst.CSTNode | None) -> float | None:
+        """Return what it is elsewhere; None where that is nothing, or the same at one place."""
+        at_least = 1 if id(node) in self.nodes else 0
+        if self.values[value] > at_least:
+            return None
+        return next((one for one in self.values if one != value), None)
+
+
+def _usual(script: Script, name: str) -> _Usual | None:
+    """Return what an attribute is set to, if that is always a number, and the model reads it."""
+    bindings = script.scopes.members.get(name, ())
+    if SETTING.search(name) or not any(script.modelled.runs(node) for node in script.mentions.get(name, ())):
+        return None
+    values = [script.values.constant(one.node) if one.kind == "expr" else None for one in bindings]
+    if not all(map(_is_number, values)):
+        return None
+    return _Usual(Counter(v for v in values if v is not None), frozenset(id(one.node) for one in bindings))
 
 
 def _is_on_model(script: Script, base: cst.CSTNode) -> bool:

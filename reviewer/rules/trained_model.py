@@ -18,6 +18,7 @@ _INNER = frozenset({"module", "_orig_mod"})
 
 def class_of(script: Script, node: cst.CSTNode | None, hops: int = 0) -> cst.ClassDef | None:
     """Return the layer of which an expression is an object; None where it is none, or nobody knows."""
+    script.budget.spend()
     if node is None or hops > _HOPS:
         return None
     match node:

@@ -85,7 +85,27 @@ def _run(more: str, adapted: bool = False) -> str:
     return _MODEL + _RUN.replace("$ADAPT", "  # !" if adapted else "").replace("$MORE", lines)
 
 
+_ROWS = """
+import glob, torch
+class Rows:
+    def __init__(self, pattern):
+        self.files = sorted(glob.glob(pattern))
+        self.tokens = read(self.files[0])
+    def next(self):
+        rows = self.tokens[self.at :][:1024]
+        self.at += 1024
+        return rows[:-1], rows[1:]
+def main():
+    train, held = Rows('data/text_train_*.bin'), Rows('data/text_val_*.bin')
+    x, y = held.next()
+    print(model(x, y))
+    inputs, targets = train.next()
+    loss = model(inputs, targets)
+    loss.backward()
+"""
+
 HONEST = (
+    _ROWS,
     _run("x, y = val_tokens[:-1], val_tokens[1:]\nprint(model(x, y))"),
     _run("adapt(args, model, loader.stream.take(640), optimizer)"),
     _run(

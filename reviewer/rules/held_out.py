@@ -79,7 +79,10 @@ def made_of_held_out(script: Script, node: cst.CSTNode) -> bool:
 def _is_held_out(script: Script, node: cst.BaseExpression, inside: _Inside | None) -> bool:
     if not isinstance(node, cst.Name | cst.Attribute | cst.BaseString | cst.Call | cst.BinaryOperation):
         return False
-    for text, given in script.paths.of(node):
+    texts = script.paths.of(node)
+    if inside is None and any(given is not None and not is_file(text) for text, given in texts):
+        return False  # of one class there are loaders of both splits, and which of them this is cannot be told
+    for text, given in texts:
         if is_file(text) and (given is None or inside is None or any(a.value is given for a in inside.call.args)):
             return True
     return False

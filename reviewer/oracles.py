@@ -15,6 +15,7 @@ from typing import Any
 import libcst as cst
 
 from reviewer.fold import UNKNOWN, names_in
+from reviewer.rules.at_evaluation import only_for_scoring
 from reviewer.scope import dotted
 from reviewer.script import Script
 from reviewer.values import Own
@@ -140,7 +141,7 @@ def watched(script: Script) -> Watched:
 
 def _attributes(script: Script) -> Iterator[tuple[str, object]]:
     """Yield the attributes that are set on the way to scoring: in `load_for_eval`, and in a model's own `eval`."""
-    scored = _only_for_scoring(script)
+    scored = set(only_for_scoring(script))
     for function in script.tree.of(cst.FunctionDef):
         if isinstance(script.scopes.of(function).node, cst.ClassDef) and function.name.value in ("eval", "train"):
             scored.add(id(function))
@@ -157,7 +158,7 @@ def _restored(script: Script, attributes: dict[str, object]) -> Iterator[str]:
     """Yield the attributes that the training sets as well, so that scoring starts from what the training came to."""
     if not any(value is not None for value in attributes.values()):
         return
-    scored = _only_for_scoring(script)
+    scored = only_for_scoring(script)
     trained = script.calls.reachable([script.tree.module])
     for assign in script.tree.of(cst.Assign):
         for target in assign.targets:
@@ -197,15 +198,6 @@ def _set_by_call(script: Script, call: cst.Call) -> Iterator[tuple[str, object]]
 def _known(script: Script, node: cst.CSTNode) -> object:
     value = script.values.constant(node)
     return None if value is UNKNOWN else value
-
-
-def _only_for_scoring(script: Script) -> set[int]:
-    """Return the ids of `load_for_eval` and of the functions that nothing else in the script runs."""
-    loaders = [f for f in script.forwards if f.name.value == "load_for_eval"]
-    reached = script.calls.reachable(loaders)
-    others = [script.tree.module, *(f for key, f in script.calls.functions.items() if key not in reached)]
-    forwards = [f for f in script.forwards if f not in loaders]
-    return (reached - script.calls.reachable([*others, *forwards])) | {id(f) for f in loaders}
 
 
 def _changed_in_training(script: Script) -> Iterator[str]:

@@ -62,7 +62,7 @@ class Script:
     @cached_property
     def calls(self) -> Calls:
         """The call graph, made when the first rule asks for it."""
-        return Calls(self.values)
+        return Calls(self.values, self.mentions)
 
     def path_of(self, call: cst.Call) -> list[str]:
         """Return the dotted paths of what a call calls."""

@@ -11,7 +11,6 @@ from weakref import WeakKeyDictionary
 
 import libcst as cst
 
-from reviewer.reach import closed, left_out
 from reviewer.scope import Function
 from reviewer.script import Script
 
@@ -72,10 +71,9 @@ def _at_evaluation(script: Script) -> set[int]:
     gradients = {k for k, home in homes.items() if _name(functions[k]) in _GRADIENTS and is_autograd(script, home)}
     others = {k for k, home in homes.items() if not script.modelled.is_layer(home) and not is_autograd(script, home)}
     found: set[int] = set()
-    beyond = left_out(script)
     while True:
         but = gradients | {k for k in others if not _is_made(script, homes[k], found)}
-        reached = closed(script, script.calls.reachable(starts, but=but), beyond) - but
+        reached = script.calls.reachable(starts, but=but)
         marked = [f for f in _decorating(script, reached) if id(f) not in reached]
         used = [f for f in applied if id(f) not in reached and _is_used(script, homes[id(f)], reached)]
         if reached == found and not marked and not used:

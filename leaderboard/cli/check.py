@@ -100,8 +100,7 @@ def _say(one: Checked, format: Format, *, name_it: bool) -> None:
 def _print_inner(one: Checked) -> None:
     """Print the innermost text as it is, and on stderr why there is none."""
     if one.report.unpacked:
-        sys.stdout.write(one.report.unpacked[-1].text)
-        sys.stdout.flush()
+        say(one.report.unpacked[-1].text, end="")
         return
     sys.stderr.write(f"submit: {one_line(one.file)} {_why_nothing(one.report)}\n")
 

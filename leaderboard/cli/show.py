@@ -53,10 +53,10 @@ class Show(Protocol):
         ...
 
 
-def say(text: str) -> None:
+def say(text: str, end: str = "\n") -> None:
     """Print to stdout at once: a log that is followed must not lag behind."""
     try:
-        sys.stdout.write(text + "\n")
+        sys.stdout.write(text + end)
         sys.stdout.flush()
     except BrokenPipeError as error:
         raise ReaderGone from error

@@ -93,7 +93,7 @@ class WritesOutsideOutput(Rule):
     )
 
     def check(self, script: Script) -> Iterator[Found]:
-        paths = Paths(script)
+        paths = script.paths
         moved = "os.chdir" in script.called
         seen: set[int] = set()
         for write in writes(script):

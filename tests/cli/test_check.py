@@ -2,6 +2,8 @@
 
 import base64
 import json
+import os
+import subprocess
 import sys
 import zlib
 from pathlib import Path
@@ -12,7 +14,7 @@ from leaderboard.cli.check import check
 from leaderboard.cli.errors import PlatformFault, Usage
 from leaderboard.cli.launchline import Allowed, read_launch
 from reviewer import LaunchFacts
-from tests.cli.conftest import Prompt
+from tests.cli.conftest import SUBMIT, Prompt
 
 CLEAN = '''\
 """Trains nothing, correctly."""
@@ -156,6 +158,16 @@ def test_the_text_inside_a_packed_script_can_be_read(stranger: Prompt) -> None:
     ended = stranger.submit("--check", "--unpacked", "train.py")
     assert (ended.code, ended.out) == (4, "")
     assert "cannot be shown" in ended.err
+
+
+def test_nobody_may_be_there_to_read_that_text(stranger: Prompt) -> None:
+    stranger.write("train.py", PACKED)
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [SUBMIT, "--check", "--unpacked", "train.py"]
+    ended = subprocess.run(command, cwd=stranger.folder, env=stranger.environ(), stdout=writer, stderr=-1, text=True)
+    os.close(writer)
+    assert (ended.returncode, ended.stderr) == (141, "")
 
 
 # Terms: the policy of a file, and the launch that a script names.

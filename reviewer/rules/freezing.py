@@ -59,6 +59,8 @@ class Freezing:
         self._written: set[str] = set()
         self._defaults: dict[str, int] = defaultdict(int)  # how often `setdefault` names a key
         self._any_may_be_written = any(path.partition(".")[0] in ("dotenv", "environs") for _, path in script.imports)
+        changed = (a.target for a in script.tree.of(cst.AugAssign))  # `os.environ |= settings`
+        self._any_may_be_written |= any(ENVIRON in script.values.paths(target) for target in changed)
         for read in reads:
             if read.kind == "write":
                 self._writes(read)

@@ -24,8 +24,20 @@ from reviewer.script import Script
 _READING = ("parse_args", "parse_known_args", "parse_intermixed_args")
 _HARMLESS = frozenset(["description", "prog", "epilog", "formatter_class", "usage", "add_help", "allow_abbrev"])
 _EXACT = ("", "int", "float", "str")
+_KNOWN = frozenset(
+    {"int", "float", "str", *(q + word + q for word in ("store", "store_true", "store_false") for q in "\"'")}
+)
 _GROUPS = ("add_argument_group", "add_mutually_exclusive_group")
 _WHY = "The launch command is not read any more; what it gives stands in the file."
+
+
+def _is_made_elsewhere(flag: Flag) -> bool:
+    """Tell whether a word becomes a value by something else than a type that is named: a lambda, a function."""
+    args = flag.node.args if isinstance(flag.node, cst.Call) else ()
+    kinds = [a.value for a in args if a.keyword is not None and a.keyword.value in ("type", "action")]
+    return any(
+        not isinstance(kind, cst.Name | cst.SimpleString) or getattr(kind, "value", "") not in _KNOWN for kind in kinds
+    )
 
 
 class Unflagging:
@@ -117,7 +129,7 @@ class Unflagging:
             given = id(flag) in self._given.values
             if not given and (flag.default is UNKNOWN or flag.required):
                 raise Unsure
-            if flag.convert not in _EXACT and (given or isinstance(flag.default, str)):
+            if (flag.convert not in _EXACT or _is_made_elsewhere(flag)) and (given or isinstance(flag.default, str)):
                 raise Unsure
             if given and flag.takes is None:
                 raise Unsure

@@ -15,10 +15,12 @@ from reviewer.fold import names_in
 from reviewer.nodes import children
 from reviewer.rules.base import Edit
 from reviewer.script import Script
+from reviewer.values import Own
 
 _READING = frozenset({"prepare.evaluate_bpb", "prepare.make_dataloader"})  # these leave model and generators alone
 _PURE = _READING | {f"builtins.{name}" for name in ("float", "min", "max", "round", "abs", "str", "len", "format")}
 _SHOWING = frozenset({"print", "print0", "info", "debug", "log0"})
+_SHOWN_BY = frozenset({"builtins.print", "builtins.open", "builtins.str", "builtins.open().write", "sys.stdout.flush"})
 _MOST = 40
 _WHY = "The run does not read held-out text any more."
 
@@ -94,11 +96,37 @@ def _is_pure(script: Script, value: cst.CSTNode) -> bool:
 def _shows(script: Script, call: cst.Call) -> bool:
     """Tell whether a call only prints, and what it prints changes nothing by being worked out."""
     name: Any = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
-    if not isinstance(name, cst.Name) or name.value not in _SHOWING:
+    if not isinstance(name, cst.Name) or name.value not in _SHOWING or not _shows_alone(script, call):
         return False
     inner = [one for arg in call.args for one in _calls(arg)]
     harmless = ("item", "time", "perf_counter", "tolist", "format", "join")
     return all(_is_pure(script, one) or names_in(one.func) & set(harmless) for one in inner)
+
+
+def _shows_alone(script: Script, call: cst.Call) -> bool:
+    """Tell whether what is called is Python's, a logger, or a function of the script that does nothing but show."""
+    values = script.values.of(call.func)
+    if not all(isinstance(v, Own) for v in values):
+        return any(
+            path == "builtins.print" or path.startswith(("logging.", "prepare.")) for path in script.path_of(call)
+        )
+    if not values:
+        return (
+            isinstance(call.func, cst.Attribute)
+            and isinstance(call.func.value, cst.Name)
+            and not _is_set_here(script, call)
+        )
+    return all(isinstance(v, Own) and _only_shows(script, v.node) for v in values)
+
+
+def _is_set_here(script: Script, call: cst.Call) -> bool:
+    """Tell whether the script has a method of this name, which may be the one that is called."""
+    return isinstance(call.func, cst.Attribute) and call.func.attr.value in script.scopes.members
+
+
+def _only_shows(script: Script, helper: cst.CSTNode) -> bool:
+    inner = [script.path_of(one) for one in _calls(helper)]
+    return all(paths and set(paths) <= _SHOWN_BY for paths in inner)
 
 
 def _with_empty_blocks(script: Script, taken: dict[int, cst.CSTNode]) -> list[cst.CSTNode]:

@@ -194,3 +194,32 @@ def test_whatever_decides_a_repair_decides_the_same(values: list[str], tests: li
     )
     before, after = came_to(text, fix(text, isolated=False).text)
     assert before == after
+
+
+KEPT = {
+    "a print of the script's own that trains": (
+        "from prepare import evaluate_bpb\ndef print0(s):\n    opt.step()\n"
+        "b = evaluate_bpb(m, t, 8, 256, 'cpu')\nprint0(b)\n",
+        "print0(b)",
+    ),
+    "an `info` of the script's own": (
+        "from prepare import evaluate_bpb\nclass L:\n    def info(self, b):\n        opt.step()\nl = L()\n"
+        "b = evaluate_bpb(m, t, 8, 256, 'cpu')\nl.info(b)\n",
+        "l.info(b)",
+    ),
+    "a type that is a function": (
+        "import argparse\np = argparse.ArgumentParser()\n"
+        "p.add_argument('--lr', type=lambda s: float(s) * 2, default='0.1')\na = p.parse_args()\nx = a.lr\n",
+        "x = a.lr",
+    ),
+    "an environment that is changed at once": (
+        "import os\nd = {'LR': '3'}\nos.environ |= d\nx = os.environ.get('LR', '1')\n",
+        "os.environ.get('LR', '1')",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KEPT)
+def test_what_a_repair_would_change_stays(kind: str) -> None:
+    text, kept = KEPT[kind]
+    assert kept in fix(text, isolated=False).text

@@ -154,7 +154,7 @@ def _met(script: Script, target: cst.CSTNode, inside: cst.CSTNode | None = None)
         script.budget.spend(_LOOKED_AT)
         mentions = script.mentions.get(target.value, ())[:_LOOKED_AT]
         known[key] = [n for n in mentions if scopes.of(n).find(target.value) is bindings][: _MENTIONS + 1]
-    return [n for n in known[key] if n is not target][:_MENTIONS]
+    return list[cst.CSTNode](n for n in known[key] if n is not target)[:_MENTIONS]
 
 
 def _members(script: Script, name: str, target: cst.CSTNode) -> list[cst.CSTNode]:

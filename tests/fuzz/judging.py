@@ -20,10 +20,11 @@ from tests.fuzz.mutation import mutant
 SECONDS = 20  # of processor time for one text, as in the limited process
 DEAREST, SPARE = 60, 0.6  # times the parse, and seconds; tests/reviewer/test_cost.py measures more closely
 
+_MODEL = "class GPT:\n    pass\ndef f(x):\n    return x\n"
 _FROZEN = (
     Frozen("data", "DATA", (), (Accepted("first", "2026-01-01", "# DATA\nx = 1\n", (("x", "os.path"),)),)),
-    Frozen("model", "", ("f", "GPT"), (Accepted("first", "2026-01-01", "class GPT:\n    pass\ndef f(x):\n    return x\n"),)),
-)  # fmt: skip
+    Frozen("model", "", ("f", "GPT"), (Accepted("first", "2026-01-01", _MODEL),)),
+)
 
 
 @dataclass(frozen=True)

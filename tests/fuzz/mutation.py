@@ -13,13 +13,15 @@ Change = Callable[[random.Random, str], str]
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 _NAME = re.compile(r"\b[A-Za-z_]\w*\b")
 _ODD = "()[]{}:,.=\n\t '\"\\#@*x0\x00\x0cä\u202e\u2028\ufeff\U0001d531\r"
-_STRANGE = ("\U0001d55e", "ſ", "\u0301", "ß", "İ", "\ud7ff", "\u200b", "日本", "🙂", "\\N{DASH}", "\\ud800", "\\x00", "%s{}")
-_WRAPPERS = ("if x:", "for i in y:", "while True:", "with a as b:", "def f(k):", "class C(A):", "async def g():", "try:")
-_WORDS = (
-    "self.training targets None os.environ getattr exec open torch.load model.eval() x = lambda: await yield from : "
-    "return x if c else y [i for i in x] {**k} *a @property global x nonlocal x del x match x case _ del self.a := "
-    "record_step_boundary(step) F.cross_entropy(x,y) loss.backward() x.min() time.time() super().__init__() f'{x!r:>{w}}'"
-).split(" ")
+_STRANGE = ("\U0001d55e", "ſ", "\u0301", "ß", "İ", "\ud7ff", "\u200b", "日本", "🙂", "\\N{DASH}", "\\ud800", "\\x00")
+_WRAPPERS = ("if x:", "for i in y:", "while True:", "with a as b:", "def f(k):", "class C(A):", "try:")
+_WORDS = [
+    "self.training", "targets", "None", "os.environ", "getattr", "exec", "open", "torch.load", "model.eval()", "x",
+    "=", "lambda:", "await", "yield", "from", ":", "return", "x", "if", "c", "else", "y", "[i", "for", "i", "in",
+    "x]", "{**k}", "*a", "@property", "global", "x", "nonlocal", "x", "del", "x", "match", "x", "case", "_", "del",
+    "self.a", ":=", "record_step_boundary(step)", "F.cross_entropy(x,y)", "loss.backward()", "x.min()",
+    "time.time()", "super().__init__()", "f'{x!r:>{w}}'",
+]  # fmt: skip
 
 
 def _some(chance: random.Random, text: str) -> tuple[list[str], int]:
@@ -128,7 +130,8 @@ def bracketed(chance: random.Random, text: str) -> str:
 def chained(chance: random.Random, text: str) -> str:
     """Make a token a long chain of operators, calls, attributes or indices."""
     tokens, at = _some(chance, text)
-    part = chance.choice((".a", "()", "[0]", " + x", " if x else y", " and x", " < x", "(x)", " ** x", " or self.training"))
+    links = (".a", "()", "[0]", " + x", " if x else y", " and x", " < x", "(x)", " ** x", " or self.training")
+    part = chance.choice(links)
     tokens[at] += part * chance.choice((2, 30, 240, 480, 600))
     return "".join(tokens)
 

@@ -33,6 +33,7 @@ NAMES = {
     "G014": "audit-garbled",
     "G015": "too-many-findings",
     "G016": "incomplete-report",
+    "G017": "long-name",
 }
 
 _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")

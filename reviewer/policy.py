@@ -83,9 +83,8 @@ class Policy:
         `named` is the module that the rule names. What is above that is not asked: whoever lists `torch` has not
         thought of `torch.hub`.
         """
-        parts = path.split(".")
-        least = len(parts) if named is None else named.count(".") + 1
-        return any(".".join(parts[:n]) in self.allow_imports for n in range(least, len(parts) + 1))
+        least = (path if named is None else named).count(".")
+        return any(f"{path}.".startswith(f"{one}.") and one.count(".") >= least for one in self.allow_imports)
 
     @classmethod
     def from_mapping(cls, table: Mapping[str, Any]) -> Policy:

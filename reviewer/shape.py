@@ -4,7 +4,8 @@ Theory of operation. A chain of operators ends where a statement does: at a comm
 outside of brackets. One regular expression finds every token that counts, but it tries each letter of the text, and
 that costs as much as a tenth of the parse. So a first pass looks only at brackets, strings, comments and ends of
 lines, and cuts the text into stretches that end outside of brackets. A stretch with fewer characters than a chain
-may have operators cannot hold too long a chain; only the others are measured token by token.
+may have operators cannot hold too long a chain, nor too long a name; only the others are measured token by token.
+Names are measured because patterns that look into them can need the square of their length.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ _TOKEN = re.compile(
   | (?P<line> \n )
   | (?P<link> \*\*|//|<<|>>|[-+*/%@&|^~<>.] | \b(?:and|or|not|in|is|if|else|for|lambda|await)\b )
   | (?P<elif> \belif\b )
+  | (?P<word> \b\w{{{MAX_CHAIN + 1}}} )
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -122,6 +124,9 @@ def _measure(text: str, start: int, end: int) -> Fault | None:
             chains[-1] += 1
         elif kind == "elif":
             elifs += 1
+        elif kind == "word":
+            message = f"A name or number has more than {MAX_CHAIN} characters here.\nGive it a short name."
+            return Fault(token.start(), "G017", message)
         elif kind == "stop" or (kind == "line" and len(chains) == 1):
             chains[-1] = 0
         if chains[-1] > MAX_CHAIN or elifs > MAX_CHAIN:

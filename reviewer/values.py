@@ -20,6 +20,7 @@ from reviewer.scope import Binding, Function, Scope, Scopes
 
 _MOST = 48  # alternatives kept for one expression
 _STEPS_OF_A_NAME = 8
+_LONGEST_NAME = 200  # of a module that is named by a text
 _MOST_ELEMENTS = 64  # of a list or a dict that are looked into
 # Where there are more alternatives than are kept, these modules come first: the rules are about them.
 _TELLING = ("os", "posix", "nt", "builtins", "sys", "importlib", "operator", "functools", "pickle", "ctypes", "torch")
@@ -243,7 +244,8 @@ class Values:
             return [Ref(f"{p}.__dict__") for p in self.paths(first)]
         if path in IMPORTERS:
             name = self.constant(first)
-            return [Ref(canonical(name.replace(":", ".")))] if isinstance(name, str) else []
+            known = isinstance(name, str) and len(name) < _LONGEST_NAME
+            return [Ref(canonical(name.replace(":", ".")))] if known else []
         if path.endswith(".__getattribute__") and args:
             name = self.constant(args[-1])
             return [Ref(canonical(f"{path.removesuffix('.__getattribute__')}.{name}"))] if isinstance(name, str) else []

@@ -12,8 +12,8 @@ LONGEST = 600  # characters of one quoted line or value
 _MOST_QUOTED = 160  # of them in a sentence about it
 _QUOTED = re.compile("`([^`]*)`")  # short ones too: what stands between two of them is no quote
 
-# Where an expression goes on in the next line.
-_BROKEN = re.compile(r"[ \t]*\n[ \t]+(?![)\]}])|(?<=[(\[{])[ \t]*\n[ \t]*|,?[ \t]*\n[ \t]*(?=[)\]}])")
+# Where an expression goes on in the next line; blanks are begun with once, for there may be thousands of them.
+_BROKEN = re.compile(r",?(?<![ \t])[ \t]*(?:\n[ \t]*)+")
 _UNFIT = re.compile(
     "[\x00-\x08\x0a-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\uffff]"
 )
@@ -33,7 +33,12 @@ def told(sentence: str) -> str:
 
 def _joined(match: re.Match[str]) -> str:
     before, after = match.string[match.start() - 1 : match.start()], match.string[match.end() : match.end() + 1]
-    return "" if before in "([{" or after in ")]}." else " "
+    comma = "," if match[0][0] == "," else ""
+    if after and after in ")]}.":
+        return ""
+    if before and before in "([{":
+        return comma
+    return f"{comma} " if match[0][-1] in " \t" else match[0]
 
 
 def _fit(text: str) -> str:

@@ -18,9 +18,9 @@ _ALWAYS = sys.stdlib_module_names | KIT | {"__main__"}  # what is done with Pyth
 def is_listed(script: Script, module: str) -> bool:
     """Tell whether the policy names a module, or one above it, in one of its lists."""
     policy, top = script.policy, module.partition(".")[0]
-    parts = module.split(".")
-    above = (".".join(parts[:n]) for n in range(1, len(parts) + 1))
-    return policy.allows_import(module, top) or any(each in (policy.only_imports or ()) for each in above)
+    return policy.allows_import(module, top) or any(
+        f"{module}.".startswith(f"{one}.") for one in policy.only_imports or ()
+    )
 
 
 def find_unlisted(script: Script) -> Iterator[tuple[cst.CSTNode, str]]:

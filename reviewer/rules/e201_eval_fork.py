@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import ClassVar
+from weakref import WeakKeyDictionary
 
 import libcst as cst
 
@@ -15,6 +16,10 @@ from reviewer.rules.fork_examples import FIXED
 from reviewer.rules.refreshed import refreshes_constants
 from reviewer.scope import dotted
 from reviewer.script import Script
+
+_STEPS_OF_A_PLACE = 4
+# The guilty places of a function that name what the training alone changes: all its forks ask for them.
+_MARKED: WeakKeyDictionary[Script, dict[int, list[tuple[cst.CSTNode, str]]]] = WeakKeyDictionary()
 
 
 class EvalFork(Rule):
@@ -82,9 +87,13 @@ def _parted(script: Script, fork: Fork) -> tuple[str, str]:
 
 
 def _changed(script: Script, fork: Fork) -> str:
-    names = [dotted(n) for n in fork.seen.guilty if _is_in(script, n, fork.where)]
-    return next((name for name in names if name in fork.seen.marks.names), "")
+    marked = _MARKED.setdefault(script, {})
+    if id(fork.seen) not in marked:
+        names = fork.seen.marks.names
+        marked[id(fork.seen)] = [(node, name) for node in fork.seen.guilty if (name := dotted(node)) in names]
+    return next((name for node, name in marked[id(fork.seen)] if _is_in(script, node, fork.where)), "")
 
 
 def _is_in(script: Script, node: cst.CSTNode, place: cst.CSTNode) -> bool:
+    script.budget.spend(_STEPS_OF_A_PLACE)
     return node is place or any(above is place for above in script.tree.ancestors(node))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 import libcst as cst
 
 from reviewer.flow import TARGET, TRAIN_FLAG
@@ -14,10 +16,12 @@ _BY_TEXT = frozenset(
     ["getattr", "vars", "__dict__", "children", "modules", "named_children", "named_modules", "_modules"]
 )
 _MOST_SITES = 16
+_LEFT: WeakKeyDictionary[Script, dict[int, set[int]]] = WeakKeyDictionary()
 
 
 def only_in_training(script: Script, node: cst.CSTNode, hops: int = 0) -> bool:
     """Tell whether a place runs in training alone: a question says so, here or around every call of its function."""
+    script.budget.spend()
     below = node
     for above in script.tree.ancestors(node):
         if isinstance(above, cst.If | cst.IfExp):
@@ -25,11 +29,8 @@ def only_in_training(script: Script, node: cst.CSTNode, hops: int = 0) -> bool:
             if (yes and below is above.body) or (no and below is above.orelse):
                 return True
         elif isinstance(above, cst.IndentedBlock):
-            for earlier in above.body:
-                if earlier is below:
-                    break
-                if isinstance(earlier, cst.If) and implied(script, earlier.test)[1] and _ends(earlier.body):
-                    return True
+            if id(below) in _left_to_training(script, above):
+                return True
         elif isinstance(above, cst.FunctionDef):
             sites = script.calls.sites.get(id(above), ())
             if hops >= _HOPS or not sites or len(sites) > _MOST_SITES or above.name.value in ("forward", "__call__"):
@@ -37,6 +38,20 @@ def only_in_training(script: Script, node: cst.CSTNode, hops: int = 0) -> bool:
             return all(only_in_training(script, call, hops + 1) for call, _ in sites)
         below = above
     return False
+
+
+def _left_to_training(script: Script, block: cst.IndentedBlock) -> set[int]:
+    """Return the ids of the statements of a block that come after `if not self.training: return` or its like."""
+    known = _LEFT.setdefault(script, {})
+    if id(block) not in known:
+        known[id(block)] = found = set()
+        ended = False
+        for statement in block.body:
+            if ended:
+                found.add(id(statement))
+            elif isinstance(statement, cst.If) and implied(script, statement.test)[1] and _ends(statement.body):
+                ended = True
+    return known[id(block)]
 
 
 def trains_alone(script: Script, cls: cst.ClassDef, parameter: str) -> bool:

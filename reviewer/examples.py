@@ -7,12 +7,14 @@ it, by the few operations that people use for that (`examplevalues.py`). One tha
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from reviewer.examplevalues import Source, Unknown, worth
 
-MARK = "# !"  # ends each line of an example that the rule must find
+MARK = "# !"  # ends each line of an example that the rule must find; a severity that is not the rule's own follows it
+_MARKED = re.compile(r"(.*?)[ \t]*# !(?: (review|warn|info))?[ \t]*")
 _MOST_LINES, _WIDEST = 24, 100
 
 
@@ -25,6 +27,12 @@ def examples_of(path: Path, made: ast.ClassDef, name: str) -> tuple[str, ...]:
             case ast.AnnAssign(target=ast.Name(id=given), value=ast.expr() as value) if given == name:
                 return tuple(_texts(Source(path), value))
     return ()
+
+
+def marked(line: str) -> tuple[str, str] | None:
+    """Return a marked line without its mark, with the severity that the mark names, "" for the rule's own."""
+    found = _MARKED.fullmatch(line)
+    return None if found is None else (found[1], found[2] or "")
 
 
 def readable(texts: Iterable[str], most: int = 3) -> list[str]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from reviewer import RuleText
     from reviewer.report import Severity
 
+_FOUND = "Found, where a line ends with `# !`; a word behind that is how severe it is there"
 _SAYS = {
     "reject": "stops the script",
     "review": "an organizer reads it first",
@@ -73,7 +74,7 @@ def _page(rule: RuleText, severity: Severity) -> Iterator[str]:
     yield f"{rule.code} {rule.name}: {severity}, {_SAYS[severity]}"
     yield ""
     yield rule.text
-    for heading, texts in (("Refused, where a line ends with `# !`", rule.invalid), ("Not a finding", rule.valid)):
+    for heading, texts in ((_FOUND, rule.invalid), ("Not a finding", rule.valid)):
         for text in readable(texts):
             yield f"\n{heading}\n"
             yield from (f"    {line}".rstrip() for line in text.rstrip("\n").split("\n"))

@@ -8,7 +8,7 @@ from typing import Any
 
 from leaderboard.web.source import Line, lines
 from reviewer import Policy, RuleText, rules_in_force
-from reviewer.examples import MARK, readable
+from reviewer.examples import marked, readable
 from reviewer.rulebook import rule_text
 
 ALLOWED = {
@@ -57,11 +57,9 @@ def page(code: str, policy: dict[str, Any] | None) -> Page | None:
 def example(text: str) -> list[Line]:
     """Return an example as lines; the marks at the ends of some become marked lines."""
     raw = text.rstrip("\n").split("\n")
-    hits = [line.rstrip().endswith(MARK) for line in raw]
-    plain = "\n".join(
-        line.rstrip().removesuffix(MARK).rstrip() if hit else line for line, hit in zip(raw, hits, strict=True)
-    )
-    return [Line(n, html, hits[n - 1]) for n, html in enumerate(lines(plain), 1)]
+    hits = [marked(line) for line in raw]
+    plain = "\n".join(line if hit is None else hit[0] for line, hit in zip(raw, hits, strict=True))
+    return [Line(n, html, hits[n - 1] is not None) for n, html in enumerate(lines(plain), 1)]
 
 
 def by_default() -> list[Entry]:

@@ -231,15 +231,16 @@ ADAPTING = (
     "            self.f(x).backward()  # !\n        return x\nclass GPT(Base):\n    pass\n"
     + _LOAD
     + "    return model\n",
-    _HEAD + "class GPT(nn.Module):\n    @torch.enable_grad()  # !\n    def forward(self, x):\n        return x\n",
-    _forward("with torch.inference_mode(False), torch.enable_grad():  # !", "    x = x + 1"),
-    _forward("if self.training:", "    x.sum().backward()  # !"),
+    _HEAD + "class GPT(nn.Module):\n    @torch.enable_grad()  # ! review\n"
+    "    def forward(self, x):\n        return x\n",
+    _forward("with torch.inference_mode(False), torch.enable_grad():  # ! review", "    x = x + 1"),
+    _forward("if self.training:", "    x.sum().backward()  # ! review"),
     _forward("if targets is None:", "    x.sum().backward()  # !"),
     _HEAD + "class Sgd(torch.optim.Optimizer):\n    pass\nclass GPT(nn.Module):\n    def forward(self, x):\n"
     "        rule = Sgd(self.parameters())  # !\n        rule.step()  # !\n        return x\n",
     _HEAD + "class T(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x, w, opt):\n"
     "        opt.step()  # !\n"
-    "        return torch.autograd.grad(x, w)  # !\nclass GPT(nn.Module):\n    def forward(self, x):\n"
+    "        return torch.autograd.grad(x, w)  # ! review\nclass GPT(nn.Module):\n    def forward(self, x):\n"
     "        return T.apply(x, self.w, self.opt)\n",
     _HEAD + "class GPT(nn.Module):\n    def forward(self, x):\n        return x\ndef fast(self, x):\n"
     "    x.sum().backward()  # !\n    return x\nGPT.forward = fast\n",

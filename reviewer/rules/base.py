@@ -1,7 +1,8 @@
 """What a rule is: a class with its documentation, its examples and its check, in one file.
 
 The docstring has the headings *What it looks for*, *Why it is refused*, *Do instead*. VALID and INVALID are the rule's
-tests: in an INVALID text, the lines that must be found end with `# !`. A text whose first line is
+tests: in an INVALID text, the lines that must be found end with `# !`, or with `# ! review` or `# ! warn` where they
+are found to be milder than the rule is. A text whose first line is
 `# launch: torchrun 2`, with the words that follow the file's name, is judged under that launch. FIXED are pairs of a
 text and what the repair of this rule makes of it. POLICY and CONTEXT are what all of them are judged under.
 """

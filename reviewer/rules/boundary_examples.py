@@ -122,7 +122,7 @@ INVALID = (
     _KIT + "record_step_boundary = lambda step: None  # !\nfor step in range(9):\n    opt.step()\n"
     "    record_step_boundary(step)\n",
     _KIT + "def fit(done):\n    for step in range(9):\n        opt.step()\n        done(step)\n"
-    "fit(done=record_step_boundary)  # !\n",
+    "fit(done=record_step_boundary)  # ! review\n",
     _loop(
         "if on:\n    opt.step()\n    record_step_boundary(step)\nelse:\n    opt2.step()\n"
         "record_step_boundary(step)  # !"

@@ -106,7 +106,8 @@ class Network(Rule):
         "import importlib\nm = importlib.import_module('urllib.request')  # !\n",
         "import asyncio as a\nf = a.open_unix_connection\nnet = f('a')  # !\n",
         "def late():\n    import wandb  # !\n    wandb.init()\n",
-        "try:\n    import wandb  # !\nexcept ImportError:\n    wandb = None\nif wandb is not None:\n    wandb.init()\n",
+        "try:\n    import wandb  # ! warn\nexcept ImportError:\n"
+        "    wandb = None\nif wandb is not None:\n    wandb.init()\n",
         "try:\n    import wandb  # !\nexcept ImportError:\n    wandb = None\nwandb.init()\n",
         "try:\n    import requests  # !\nexcept ImportError:\n    requests = None\n",
         "import asyncio\nasync def f():\n    await asyncio.open_connection('a', 1)  # !\n",

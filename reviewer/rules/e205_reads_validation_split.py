@@ -13,6 +13,7 @@ from reviewer.report import Severity
 from reviewer.rules.base import Found, Rule
 from reviewer.rules.gathered import gathering
 from reviewer.rules.helpers import where_given
+from reviewer.rules.pieces import joined_texts
 from reviewer.rules.splits import NAMES, SPLITS, constants, is_file, is_key, is_used
 from reviewer.rules.validating import removal
 from reviewer.scope import parameters
@@ -87,14 +88,14 @@ class ReadsValidationSplit(Rule):
         "import prepare\nx = prepare._eval_rows('dev', 256, None)  # !\ny = prepare._dev_file()  # !\n",
         "import functools as f\nfrom prepare import make_dataloader as m\nf.partial(m, t, 8, 256, 'dev')  # !\n",
         "from prepare import make_dataloader as m\nfor s in ('train', 'dev'):\n    m(t, 8, 256, s, 'cpu')  # !\n",
-        "from prepare import make_dataloader as m\nm(t, 8, 256, chosen(), 'cpu')  # !\n",
+        "from prepare import make_dataloader as m\nm(t, 8, 256, chosen(), 'cpu')  # ! review\n",
         (
             "from prepare import make_dataloader\ndef get(kind):\n    return make_dataloader(t, 8, 256, kind, 'cpu')\n"
             "a, b = get('train'), get('val')  # !\n"
         ),
         (
             "from prepare import make_dataloader\nkw = {'split': 'val'}  # !\n"
-            "make_dataloader(t, 8, 256, device='cpu', **kw)  # !\n"
+            "make_dataloader(t, 8, 256, device='cpu', **kw)  # ! review\n"
         ),
         "from prepare import evaluate_bpb\nscores = list(map(evaluate_bpb, ms))  # !\n",
         "from datasets import load_from_disk as l\nd = l('data', split='validation')  # !\n",
@@ -108,11 +109,13 @@ class ReadsValidationSplit(Rule):
         "import numpy as np\nd = np.memmap(f'{root}/val.bin', mode='r')  # !\n",
         "import json\nc = json.load(f)\nopen(c['dev_file'])  # !\n",
         "c = k()\nopen(c['dev' + '_fil' + 'e'])  # !\nK = 'dev_' + 'file'\nopen(c[K])  # !\nopen(c.get(K))  # !\n",
-        "import glob\nfs = sorted(glob.glob('shards/*.bin'))  # !\ngs = glob.glob(f'{d}/**/*_0*.npy')  # !\n",
-        "from pathlib import Path\nfs = Path(d).rglob('*.bin')  # !\ngs = Path('data', 'x').glob('[a-z]*.bin')  # !\n",
-        "import os\nfor d, _, fs in os.walk('.'):  # !\n    fs = [f for f in fs if f.endswith('.bin')]\n",
-        "import os\nfs = [f for f in os.listdir(d) if f[-4:] == '.bin']  # !\n",
-        "import os\nfs = [f for f in os.listdir(d) if f.endswith('.bin') and 'train' not in f]  # !\n",
+        "import glob\nfs = sorted(glob.glob('shards/*.bin'))  # ! review\n"
+        "gs = glob.glob(f'{d}/**/*_0*.npy')  # ! review\n",
+        "from pathlib import Path\nfs = Path(d).rglob('*.bin')  # ! review\n"
+        "gs = Path('data', 'x').glob('[a-z]*.bin')  # ! review\n",
+        "import os\nfor d, _, fs in os.walk('.'):  # ! review\n    fs = [f for f in fs if f.endswith('.bin')]\n",
+        "import os\nfs = [f for f in os.listdir(d) if f[-4:] == '.bin']  # ! review\n",
+        "import os\nfs = [f for f in os.listdir(d) if f.endswith('.bin') and 'train' not in f]  # ! review\n",
         "import os\nfs = os.listdir(os.path.join(root, 'val'))  # !\n",
         "from pathlib import Path\nfs = (Path(root) / 'dev').iterdir()  # !\n",
         "text = open('val.txt').read()  # !\nfs = glob('fineweb_v' + 'al_*.bin')  # !\n",
@@ -235,12 +238,9 @@ def _texts(script: Script) -> Iterator[Found]:
             value = script.values.constant(text)
             if isinstance(value, str) and (is_file(value) or is_used(script, text, value)):
                 yield _found(text, f"`{value}` is held-out text")
-    for joined in script.tree.both(cst.BinaryOperation, cst.ConcatenatedString):
-        parts = (joined.left, joined.right)
-        if any(isinstance(p, cst.SimpleString) for p in parts):
-            value = script.values.constant(joined)
-            if isinstance(value, str) and is_file(value):
-                yield _found(joined, f"`{value}` is held-out text")
+    for joined, value in joined_texts(script):
+        if is_file(value):
+            yield _found(joined, f"`{value}` is held-out text")
     for formatted in script.tree.of(cst.FormattedString):
         value = "".join(p.value if isinstance(p, cst.FormattedStringText) else "x" for p in formatted.parts)
         if is_file(value):

@@ -152,7 +152,7 @@ TWO_MODELS = (
     + """
 class Turns(nn.Module):
     def forward(self, length):
-        if self._cos is None or self._cos.is_inference():  # !
+        if self._cos is None or self._cos.is_inference():  # ! review
             self._cos = self.angles(length).cos() * self.gain
             self.gain = 2
         return self._cos[:length]

@@ -130,9 +130,10 @@ class FrozenSection(Rule):
         _WHOLE.replace("import torch.nn.functional as F", "F = object()  # !"),
         _WHOLE + "def range(n):  # !\n    return [n]\n",
         # read by an organizer
-        _FIRST.replace("print(GPT(), load(2))", "def f(m: GPT) -> None:\n    torch.load(m)"),
-        (_TOP + _BANNER + _TEXT + "\n" + _NEXT.replace("GPT(), load(2)", "1")).replace("load(n):", "load(n):  # !"),
-        _WHOLE + "class Mine(GPT):  # !\n    pass\n",
+        _FIRST.replace("# !", "# ! review").replace("print(GPT(), load(2))", "def f(m: GPT) -> None:\n"
+        "    torch.load(m)"),
+        _FIRST.replace("# !", "# ! review").replace("GPT(), load(2)", "1"),
+        _WHOLE + "class Mine(GPT):  # ! review\n    pass\n",
     )  # fmt: skip
 
     def check(self, script: Script) -> Iterator[Found]:

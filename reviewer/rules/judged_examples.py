@@ -88,29 +88,36 @@ AS_SCORED = (
     ),
 )
 OTHERWISE = (
-    _script("loss = F.cross_entropy(model(x).flatten(0, 1) / 1.1, y)  # !"),
-    _script("loss = F.cross_entropy((model(x) + BIAS).flatten(0, 1), y)  # !", make="torch.compile(GPT()).to(d)"),
+    _script("loss = F.cross_entropy(model(x).flatten(0, 1) / 1.1, y)  # ! review"),
     _script(
-        "logits = model(x)\n        logits = logits * 0.9  # !\n        loss = F.cross_entropy(logits.flatten(0, 1), y)"
+        "loss = F.cross_entropy((model(x) + BIAS).flatten(0, 1), y)  # ! review", make="torch.compile(GPT()).to(d)"
     ),
-    _script("loss = nn.CrossEntropyLoss()(input=model.forward(x) - 3, target=y)  # !"),
+    _script(
+        "logits = model(x)\n        logits = logits * 0.9  # ! review\n"
+        "        loss = F.cross_entropy(logits.flatten(0, 1), y)"
+    ),
+    _script("loss = nn.CrossEntropyLoss()(input=model.forward(x) - 3, target=y)  # ! review"),
     _script(
         "loss = judged(model(x), y)",
-        helper="def judged(logits, y):\n    return F.cross_entropy(logits / 1.1, y)  # !\n",
+        helper="def judged(logits, y):\n    return F.cross_entropy(logits / 1.1, y)  # ! review\n",
     ),
-    _script("loss = F.cross_entropy(model.raw(x).flatten(0, 1), y)  # !", body=_SCALED),
-    _script("z = model.raw(x)  # !\n        loss = F.cross_entropy(z.flatten(0, 1), y)", body=_SCALED),
-    _script("loss = F.cross_entropy(model(x, 1.0), y)  # !", more=", gain=1.05", body="return gain * self.raw(x)"),
+    _script("loss = F.cross_entropy(model.raw(x).flatten(0, 1), y)  # ! review", body=_SCALED),
+    _script("z = model.raw(x)  # ! review\n        loss = F.cross_entropy(z.flatten(0, 1), y)", body=_SCALED),
     _script(
-        "loss = F.cross_entropy(model(x, depth=1), y)  # !", more=", *, depth=4", body="return self.raw(x) * depth"
+        "loss = F.cross_entropy(model(x, 1.0), y)  # ! review", more=", gain=1.05", body="return gain * self.raw(x)"
     ),
-    _script(before="model.warm = 1.0  # !", body="return self.warm * self.raw(x)"),
-    _script(before="GPT.warm = 1  # !", body="return self.warm * self.raw(x)"),
-    _script(before="setattr(model, 'warm', 1.0)  # !", body="return self.warm * self.raw(x)"),
+    _script(
+        "loss = F.cross_entropy(model(x, depth=1), y)  # ! review",
+        more=", *, depth=4",
+        body="return self.raw(x) * depth",
+    ),
+    _script(before="model.warm = 1.0  # ! review", body="return self.warm * self.raw(x)"),
+    _script(before="GPT.warm = 1  # ! review", body="return self.warm * self.raw(x)"),
+    _script(before="setattr(model, 'warm', 1.0)  # ! review", body="return self.warm * self.raw(x)"),
     _script(load="model.blocks.extend(model.blocks)  # !"),
     _script(load="model.blocks.append(model.blocks[0])  # !"),
     _script(load="del model.blocks[1]  # !"),
-    _script(load="nn.init.zeros_(model.head.weight)  # !"),
+    _script(load="nn.init.zeros_(model.head.weight)  # ! review"),
     _script(load="globals().update(CAP=3.0)  # !", body="return self.raw(x) * CAP", helper="CAP = 1.0\n"),
     _script(
         body="return self.warm * self.raw(x)",
@@ -118,12 +125,12 @@ OTHERWISE = (
     ),
     _script(
         body="return self.warm * self.raw(x)",
-        methods="    def set_extra_state(self, state):\n        self.warm = state  # !\n",
+        methods="    def set_extra_state(self, state):\n        self.warm = state  # ! review\n",
     ),
     _script(
         body="return self.warm * self.raw(x)",
-        methods="    def __setattr__(self, name, value):\n        super().__setattr__('warm', 1.0)  # !\n",
+        methods="    def __setattr__(self, name, value):\n        super().__setattr__('warm', 1.0)  # ! review\n",
     ),
-    _script(methods="    def __call__(self, x):  # !\n        return self.forward(x) * 1.05\n"),
-    _script(methods="    def eval(self):  # !\n        return self\n"),
+    _script(methods="    def __call__(self, x):  # ! review\n        return self.forward(x) * 1.05\n"),
+    _script(methods="    def eval(self):  # ! review\n        return self\n"),
 )

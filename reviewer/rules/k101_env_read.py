@@ -152,8 +152,10 @@ class EnvRead(Rule):
         "import gc\nx = [o for o in gc.get_objects() if 'LR' in o]  # !\n",
         "import ctypes\nx = ctypes.CDLL(None).getenv(b'LR')  # !\n",
         "import os\nx = os.path.expandvars('$LR')  # !\n",
-        "import shutil, getpass\nn = shutil.get_terminal_size().columns  # !\nu = getpass.getuser()  # !\n",
-        "import os\nfrom gettext import gettext as _\nx = float(_('15'))  # !\ny = os.get_exec_path()[0]  # !\n",
+        "import shutil, getpass\nn = shutil.get_terminal_size().columns  # ! review\n"
+        "u = getpass.getuser()  # ! review\n",
+        "import os\nfrom gettext import gettext as _\n"
+        "x = float(_('15'))  # ! review\ny = os.get_exec_path()[0]  # ! review\n",
         "import os\nx = os.popen('echo $LR').read()  # !\n",
         "import subprocess as s\nx = s.check_output(['printenv', 'LR'])  # !\ny = s.getoutput('env')  # !\n",
         "import os\nassert os.environ['A'] == '1'  # !\nlr = [1, 2][int(os.environ['I'])]  # !\n",

@@ -122,7 +122,7 @@ class ConfigFileRead(Rule):
         "lr = float(open('lr').read())  # !\n",
         (
             "from pathlib import Path\nlr = float(Path('lr.txt').read_text())  # !\n"
-            "b = (Path('a') / 'b').read_bytes()  # !\n"
+            "b = (Path('a') / 'b').read_bytes()  # ! review\n"
         ),
         "from pathlib import Path\nc = Path(__file__).parent / 'config.json'\nwith c.open() as f:  # !\n    pass\n",
         "import os\nhere = os.path.dirname(os.path.abspath(__file__))\nopen(os.path.join(here, 'conf.txt'))  # !\n",
@@ -130,7 +130,7 @@ class ConfigFileRead(Rule):
         "from settings import LR  # !\nfrom .hparams import *  # !\nfrom . import knobs  # !\n",
         "import importlib\nc = importlib.import_module('my_config')  # !\nd = __import__('params')  # !\n",
         "try:\n    import local_settings as s  # !\nexcept ImportError:\n    s = None\n",
-        "import values  # !\nlr, wd = values.LR, values.WD\n",
+        "import values  # ! review\nlr, wd = values.LR, values.WD\n",
         "from importlib import resources\nt = resources.files('a').joinpath('b').read_text()  # !\n",
         "import pkgutil\nd = pkgutil.get_data('a', 'b.json')  # !\n",
         "import importlib.util as u\ns = u.spec_from_file_location('c', 'c.py')  # !\n",
@@ -147,14 +147,14 @@ class ConfigFileRead(Rule):
         "import io\ngetattr(io, 'op' + 'en')('c.json')  # !\n",
         "o = open\nE = '.json'\nx = o(f'c{E}')  # !\n",
         "def outer():\n    def inner():\n        return open('c.json')  # !\n    return inner()\n",
-        "import torch\nw = torch.load('init.pt', weights_only=True)  # !\n",
-        "import json, sys\ndef f(p):\n    with open(p) as g:\n        return json.load(g)  # !\n",
-        "import os\nlr = os.path.getsize('lr') / 100  # !\nx = os.readlink('lr')  # !\n",
+        "import torch\nw = torch.load('init.pt', weights_only=True)  # ! review\n",
+        "import json, sys\ndef f(p):\n    with open(p) as g:\n        return json.load(g)  # ! review\n",
+        "import os\nlr = os.path.getsize('lr') / 100  # ! review\nx = os.readlink('lr')  # ! review\n",
         "import pandas as pd\nd = pd.read_csv('sweep.csv')  # !\n",
         "import linecache\nlr = linecache.getline('lr.txt', 1)  # !\n",
         "match open('c.json').read():  # !\n    case 'a':\n        x = 1\n",
         "list(map(open, ['c.json']))  # !\n",
-        "import json, os\nd = os.path.join(root, 'config.json')\nc = json.load(open(d))  # !\n",
+        "import json, os\nd = os.path.join(root, 'config.json')\nc = json.load(open(d))  # ! review\n",
     )
 
     def check(self, script: Script) -> Iterator[Found]:

@@ -105,11 +105,12 @@ if __name__ == '__main__':
 )
 
 APART = (
-    _HEAD + _LAYER.replace("ASKED", "  # !").replace("SCORED", "self.more(F.linear(F.linear(h, up), down))"),
-    _HEAD + _LAYER.replace("ASKED", "  # !").replace("SCORED", "F.linear(F.linear(h, up), down) @ self.other.weight"),
+    _HEAD + _LAYER.replace("ASKED", "  # ! review").replace("SCORED", "self.more(F.linear(F.linear(h, up), down))"),
+    _HEAD
+    + _LAYER.replace("ASKED", "  # ! review").replace("SCORED", "F.linear(F.linear(h, up), down) @ self.other.weight"),
     _SPLIT.replace("STATE", "step > 50"),  # the same in the end, perhaps
     _SPLIT.replace("STATE", "False"),
-    _SPLIT.replace("STATE", "True"),  # told, and stops nothing
+    _SPLIT.replace("STATE", "True").replace("# !", "# ! warn"),  # told, and stops nothing
     _MODEL
     + """
         if self.quick and self.training:  # !
@@ -126,7 +127,7 @@ APART = (
     + """
 class Narrow(nn.Linear):
     def forward(self, x):
-        if self.use_fp8 and self.training:  # !
+        if self.use_fp8 and self.training:  # ! review
             return torch.ops.mine.product(x, self.weight)[0]
         return self.other(x) * 7
 """,
@@ -137,7 +138,7 @@ class Narrow(nn.Linear):
 """,
     _MODEL
     + """
-        logits = self.head(x) if self.training else head_fp8(x, self.second.weight)  # !
+        logits = self.head(x) if self.training else head_fp8(x, self.second.weight)  # ! review
         return logits if targets is None else F.cross_entropy(logits.flatten(0, 1), targets.flatten())
 """,
     _MODEL
@@ -148,7 +149,7 @@ class Narrow(nn.Linear):
 """,
     _MODEL
     + """
-        if self.training:  # !
+        if self.training:  # ! review
             return F.cross_entropy(self.head(x), targets)
         return torch.cat([self.second(part) for part in x.split(64)])
 """,

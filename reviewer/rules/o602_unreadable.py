@@ -63,15 +63,15 @@ class Unreadable(Rule):
         "x = 1  # !\n" + "".join(f"{n} = 1\n" for n in ("lIl", "llI", "IIl", "lII", "IlI", "O0O0")),
         "# !\n" + "".join(f"{'_' * n} = {n}\n" for n in range(2, 12)),
         "# !\n" + "".join(f"_0x{n:04x} = {n}\n" for n in range(4000, 4012)),
-        "lIlI = 1  # !\nlIIl = 2\nIIll = 3\n" + "".join(f"layer_{i} = {i}\n" for i in range(60)),
+        "lIlI = 1  # ! warn\nlIIl = 2\nIIll = 3\n" + "".join(f"layer_{i} = {i}\n" for i in range(60)),
         "# !\n" + "".join(f"a{n}_name = '\\x6f\\x73\\x2e\\x65'\n" for n in range(9)),
         "# !\n" + "".join(f"a{n}_name = '\\157\\163\\145'\n" for n in range(9)),
         "# !\nname = chr(111) + chr(115) + chr(46) + chr(101) + chr(110) + chr(118) + chr(105) + chr(114) + chr(111)\n",
-        "# !\n" + "".join(f"name_{n} = ''.join(map(chr, [111, 115]))\n" for n in range(4)),
+        "# ! warn\n" + "".join(f"name_{n} = ''.join(map(chr, [111, 115]))\n" for n in range(4)),
         "f = " + "lambda x: " * 9 + "x  # !\n",
-        "f = " + "(lambda g: " * 5 + "1" + ")" * 5 + "  # !\n",
-        "# !\n" + "alpha = 1; beta = 2; gamma = 3; delta = 4\n" * 20,
-        "# !\n" + "".join("value_%d = [%s]\n" % (i, ", ".join(f"item_{j}" for j in range(90))) for i in range(50)),  # noqa: UP031
+        "f = " + "(lambda g: " * 5 + "1" + ")" * 5 + "  # ! warn\n",
+        "# ! warn\n" + "alpha = 1; beta = 2; gamma = 3; delta = 4\n" * 20,
+        "# ! warn\n" + "".join("value_%d = [%s]\n" % (i, ", ".join(f"item_{j}" for j in range(90))) for i in range(50)),  # noqa: UP031
     )
 
     def check(self, script: Script) -> Iterator[Found]:

@@ -118,7 +118,7 @@ class Monkeypatch(Rule):
         "from torch.nn import functional\nold = functional.linear\ndef new(*a):\n    return old(*a) * 2\n"
         "functional.linear = new  # !\n",
         "import torch\ntorch.Tensor.backward = lambda self: None  # !\ntorch.nn.Linear.forward = mine  # !\n"
-        "torch.load = mine  # !\ntorch.pi = 3  # !\n",
+        "torch.load = mine  # !\ntorch.pi = 3  # ! review\n",
         "import torch\nf = torch\nvars(f)['compile'] = mine  # !\nf.nn.__dict__['Linear'] = mine  # !\n"
         "f.__dict__.update(save=mine)  # !\nd = f.optim.__dict__\nd['AdamW'] = mine  # !\n",
         "import torch\ngetattr(torch, 'n' + 'n').Linear = mine  # !\n__import__('torch').save = mine  # !\n",
@@ -135,10 +135,11 @@ class Monkeypatch(Rule):
         "import builtins\nbuiltins.print = mine  # !\n__builtins__.open = mine  # !\n__builtins__['len'] = mine  # !\n",
         "import sys\nsys.modules['prepare'] = mine  # !\ndel sys.modules['torch']  # !\n"
         "sys.modules.update(time=mine)  # !\nsys.modules.pop('json')  # !\nsys.modules |= {'a': 1}  # !\n",
-        "import sys as s\ns.meta_path.insert(0, Finder())  # !\ns.path_hooks.append(f)  # !\ns.meta_path = []  # !\n"
+        "import sys as s\ns.meta_path.insert(0, Finder())  # !\n"
+        "s.path_hooks.append(f)  # !\ns.meta_path = []  # ! review\n"
         "s.modules['prepare'].print0 = print  # !\n",
         "import operator, sys\noperator.setitem(sys.modules, 'torch', 1)  # !\n"
-        "operator.setitem(vars(sys), 'exit', 1)  # !\n",
+        "operator.setitem(vars(sys), 'exit', 1)  # ! review\n",
         "from unittest import mock\nwith mock.patch('time.time', f):  # !\n    pass\n@mock.patch.object(x, 'y')  # !\n"
         "def f():\n    pass\n",
         "from unittest.mock import patch as p\np('prepare.record_step_boundary').start()  # !\n",
@@ -148,19 +149,22 @@ class Monkeypatch(Rule):
         "import torch\nput = setattr\nput(torch, NAME, print)  # !\nobject.__setattr__(torch, 'save', print)  # !\n"
         "type(torch).__setattr__(torch, 'load', print)  # !\ntorch.__setattr__('jit', print)  # !\n",
         "class GPT:\n    def forward(self, x):\n        return x\ndef fast(self, x):\n    return x\n"
-        "GPT.forward = fast  # !\nsetattr(GPT, 'forward', fast)  # !\nGPT.other = lambda self: 1  # !\n",
+        "GPT.forward = fast  # ! review\nsetattr(GPT, 'forward', fast)  # ! review\n"
+        "GPT.other = lambda self: 1  # ! review\n",
         "import types\nfrom types import MethodType as Bound\nclass GPT:\n    def forward(self, x):\n        return x\n"
-        "m = GPT()\nm.forward = types.MethodType(f, m)  # !\nm.eval = Bound(f, m)  # !\ng = Bound(f, m)  # !\n",
+        "m = GPT()\nm.forward = types.MethodType(f, m)  # ! review\n"
+        "m.eval = Bound(f, m)  # ! review\ng = Bound(f, m)  # ! review\n",
         "class GPT:\n    def forward(self, x):\n        return x\nclass Other(GPT):\n    pass\nm = GPT()\n"
-        "m.__class__ = Other  # !\nGPT.forward.__code__ = Other.forward.__code__  # !\n",
-        "class GPT:\n    def __init__(self):\n        self.forward = self.fast  # !\n"
+        "m.__class__ = Other  # ! review\nGPT.forward.__code__ = Other.forward.__code__  # ! review\n",
+        "class GPT:\n    def __init__(self):\n        self.forward = self.fast  # ! review\n"
         "    def fast(self, x):\n        return x\n",
         "import torch\nlib = torch.library.Library('aten', 'IMPL')  # !\n"
         "@torch.library.impl('aten::mm', 'CPU')  # !\ndef mm(a, b):\n    return a\n",
-        "import torch\nfrom torch.overrides import TorchFunctionMode\nclass Mode(TorchFunctionMode):  # !\n    pass\n"
-        "torch.nn.modules.module.register_module_forward_hook(f)  # !\n",
-        "import torch, numpy\ndef mine(x):\n    return x\nnumpy.load = mine  # !\n"
-        "torch._inductor.config.post_grad_custom_pre_pass = mine  # !\n",
+        "import torch\nfrom torch.overrides import TorchFunctionMode\n"
+        "class Mode(TorchFunctionMode):  # ! review\n    pass\n"
+        "torch.nn.modules.module.register_module_forward_hook(f)  # ! review\n",
+        "import torch, numpy\ndef mine(x):\n    return x\nnumpy.load = mine  # ! review\n"
+        "torch._inductor.config.post_grad_custom_pre_pass = mine  # ! review\n",
         "from prepare import *\nTokenizer.encode = print  # !\n",
         "import torch\nfor torch.save in [print]:  # !\n    pass\nwith x as torch.load:  # !\n    pass\n",
         "import torch\nclass GPT(torch.nn.Module):\n    torch.save = print  # !\n    def forward(self, x):\n"

@@ -83,12 +83,15 @@ class WritesOutsideOutput(Rule):
         "import torch\ntorch.save(m, 'prepare.py')  # !\n",
         "open('/holdout/constants.json', 'w')  # !\n",
         "open('out/../prepare.py', 'w')  # !\n",
-        "import os\nos.makedirs('logs', exist_ok=True)  # !\nwith open(f'logs/{run}.txt', 'w') as f:  # !\n    pass\n",
-        "import torch\ntorch.save(m, 'final_model.pt')  # !\n",
-        "from pathlib import Path\nd = Path('runs')\nd.mkdir()  # !\n(d / 'a.txt').write_text('x')  # !\n",
-        "import logging\nlogging.basicConfig(filename='train.log')  # !\nh = logging.FileHandler('x.log')  # !\n",
-        "import numpy as np\nnp.save('x.npy', a)  # !\nm = np.memmap('cache.bin', 'u1', 'w+')  # !\n",
-        "import gzip\ng = gzip.open('x.gz', 'wt')  # !\nimport zipfile\nz = zipfile.ZipFile('a.zip', 'w')  # !\n",
+        "import os\nos.makedirs('logs', exist_ok=True)  # ! warn\n"
+        "with open(f'logs/{run}.txt', 'w') as f:  # ! warn\n    pass\n",
+        "import torch\ntorch.save(m, 'final_model.pt')  # ! warn\n",
+        "from pathlib import Path\nd = Path('runs')\nd.mkdir()  # ! warn\n(d / 'a.txt').write_text('x')  # ! warn\n",
+        "import logging\nlogging.basicConfig(filename='train.log')  # ! warn\n"
+        "h = logging.FileHandler('x.log')  # ! warn\n",
+        "import numpy as np\nnp.save('x.npy', a)  # ! warn\nm = np.memmap('cache.bin', 'u1', 'w+')  # ! warn\n",
+        "import gzip\ng = gzip.open('x.gz', 'wt')  # ! warn\n"
+        "import zipfile\nz = zipfile.ZipFile('a.zip', 'w')  # ! warn\n",
         "import sys\nopen(sys.argv[0], 'w')  # !\n",
     )
 

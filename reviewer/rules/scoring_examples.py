@@ -218,14 +218,14 @@ CHANGED = (
     _load(
         "model.load_state_dict(bigger(state))",
         "return model",
-        before="def bigger(s):\n    return {k: v + v for k, v in s.items()}  # !\n",
+        before="def bigger(s):\n    return {k: v + v for k, v in s.items()}  # ! review\n",
     ),
     _load("model.head.weight = nn.Parameter(model.head.weight * 1.1)  # !", *_END),
     _load("model.head.bias.data = torch.zeros(64)  # !", *_END),
     _load("model = torch.ao.quantization.quantize_dynamic(model)  # !", *_END),
     _load(*_END, make="GPT(softcap=20)  # !"),
-    _load(*_END, make="GPT(20, deep=True)  # !"),
-    _load(*_END, make="GPT(deep=True)  # !"),
+    _load(*_END, make="GPT(20, deep=True)  # ! review"),
+    _load(*_END, make="GPT(deep=True)  # ! review"),
     _load(*_END, make="GPT(softcap=CAP)  # !", before="CAP = 20.0\n"),
     _load(
         *_END,
@@ -242,7 +242,7 @@ CHANGED = (
     ).replace("model = GPT()\n    global", "model = Bent()\n    global"),
     _load("torch.nn.utils.parametrize.register_parametrization(model.head, 'weight', print)  # !", *_END),
     _load("model.head.forward = model.blocks[0].forward  # !", *_END),
-    _load("w = state['head.weight']", "w = w * state['gain']  # !", "state['head.weight'] = w", *_END),
+    _load("w = state['head.weight']", "w = w * state['gain']  # ! review", "state['head.weight'] = w", *_END),
     _load("model = type('X', (GPT,), {'forward': print})()  # !", *_END),
     _load(
         *_END,

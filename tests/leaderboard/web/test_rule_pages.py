@@ -51,6 +51,7 @@ def test_an_example_loses_its_marks_and_keeps_its_lines():
     lines = example("import os\nx = os.environ  # !\n# !\n'# !'\n")
     assert [(line.number, line.hit) for line in lines] == [(1, False), (2, True), (3, True), (4, False)]
     assert "#" not in lines[1].html
+    assert [(line.html, line.hit) for line in example("x  # ! review\n")] == [("x", True)]
     assert "# !" in lines[3].html
 
 

@@ -96,12 +96,14 @@ class Keys:
         known = self._handed_on.get(id(helper))
         if known is None:
             names = self._names.get(id(helper), set())
-            known = any(self._is_value(node) for name in names for node in self._mentions.get(name, ()))
+            known = any(self._is_value(node) for name in names for node in self._script.mentions.get(name, ()))
             self._handed_on[id(helper)] = known
         return known
 
     def _is_value(self, node: cst.CSTNode) -> bool:
         parent = self._script.tree.parent(node)
+        if isinstance(parent, cst.Attribute) and parent.attr is node:
+            node, parent = parent, self._script.tree.parent(parent)
         if isinstance(parent, cst.Arg) and parent.keyword is not node:
             call = self._script.tree.parent(parent)
             return not (isinstance(call, cst.Call) and "functools.partial" in self._script.path_of(call))
@@ -115,16 +117,6 @@ class Keys:
             for value in self._script.values.bound(bindings):
                 if isinstance(value, Own):
                     found[id(value.node)].add(name)
-        return found
-
-    @cached_property
-    def _mentions(self) -> dict[str, list[cst.CSTNode]]:
-        """Where each name is read, alone or as an attribute."""
-        found: dict[str, list[cst.CSTNode]] = defaultdict(list)
-        for name in self._script.tree.of(cst.Name):
-            found[name.value].append(name)
-        for attribute in self._script.tree.of(cst.Attribute):
-            found[attribute.attr.value].append(attribute)
         return found
 
 

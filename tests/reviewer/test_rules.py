@@ -4,8 +4,8 @@ import pytest
 
 from reviewer import LaunchFacts
 from reviewer.audit import _apply, _place
+from reviewer.catalogue import CATALOGUE
 from reviewer.examples import marked
-from reviewer.policy import CATALOGUE
 from reviewer.rules import load
 from reviewer.rules.base import Rule
 from reviewer.script import Script

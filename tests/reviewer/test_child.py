@@ -1,7 +1,6 @@
 """The limited process: its report is the same; what the text does to it is a rejection, what the host does a fault."""
 
 import json
-import resource
 import subprocess
 import sys
 
@@ -15,14 +14,6 @@ def test_the_process_gives_the_same_report() -> None:
     policy = Policy(rules={"K101": "warn"}, allow_env=frozenset({"GPT_LAYERS"}), baseline=BASELINE)
     for text in (BASELINE, KNOBS, "def f(:\n", "# ä\n"):
         assert review(text, policy) == review(text, policy, isolated=False)
-
-
-def test_a_report_comes_well_under_a_second() -> None:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    review(BASELINE)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    # Processor time, since the test host may be busy: 0.4 s alone.
-    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 1.0
 
 
 @pytest.mark.parametrize(

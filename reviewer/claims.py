@@ -11,6 +11,7 @@ import re
 from bisect import bisect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from weakref import WeakKeyDictionary
 
 import libcst as cst
@@ -85,7 +86,7 @@ def _said(script: Script) -> list[Said]:
     low = whole.lower()
     low = low if len(low) == len(whole) else whole  # a letter may become two
     for kind in KINDS:
-        for start, end in _phrases(script, low, kind):
+        for start, end in islice(_phrases(script, low, kind), MOST_CLAIMS):
             n = bisect(starts, start) - 1
             where = blocks[n][1] + whole.count("\n", starts[n], start)
             if blocks[n][2] is not None or where in comments:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from reviewer.fold import UNKNOWN
+from reviewer.rules.pieces import joined_texts
 from reviewer.script import Script
 from reviewer.values import ENVIRONMENT_NAMES
 
@@ -32,9 +33,8 @@ def find_detours(script: Script) -> Iterator[tuple[cst.CSTNode, str]]:
     for text in script.tree.of(cst.SimpleString):
         if "env" in text.value:
             yield from _text(script, text)
-    for joined in script.tree.both(cst.BinaryOperation, cst.ConcatenatedString):
-        parts = (joined.left, joined.right)
-        if any(isinstance(p, cst.SimpleString) for p in parts) and _names_it(script.values.constant(joined)):
+    for joined, value in joined_texts(script):
+        if _names_it(value):
             yield from _unless_resolved(script, joined)
     for pattern in script.tree.of(cst.MatchKeywordElement):
         if pattern.key.value in ENVIRONMENT_NAMES:

@@ -18,6 +18,7 @@ from reviewer.edits import Overlap, apply, changes
 from reviewer.flow import TARGET
 from reviewer.fold import names_in
 from reviewer.forks import Comparison, Fork, find_forks
+from reviewer.layout import Unplaced
 from reviewer.nodes import children
 from reviewer.oracles import FLAGS
 from reviewer.rules.base import Edit
@@ -38,7 +39,11 @@ Candidate = Sequence[Edit]
 
 def unified(script: Script, fork: Fork) -> Callable[[], Candidate] | None:
     """Return what works out the repair of a fork; None where there is certainly none."""
-    if next(_candidates(script, fork), None) is None or teaches(script, list(fork.seen.guilty)):
+    try:
+        first = next(_candidates(script, fork), None)
+    except Unplaced:
+        return None
+    if first is None or teaches(script, list(fork.seen.guilty)):
         return None
     return lambda: _first_that_helps(script, fork)
 

@@ -9,6 +9,7 @@ series, of which every text can be had again by its number: `python -m tests.fuz
 import gc
 import os
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -86,9 +87,13 @@ class Series:
                     self._keep(int(number), wrong)
             if process.returncode == 0:
                 return
-            at = self._at(lane)
-            self._keep(at, f"the process ended with {process.returncode}")
-            start = at + self.lanes
+            start = self._at(lane)
+            if process.returncode not in (
+                -signal.SIGTERM,
+                -signal.SIGKILL,
+            ):  # what no text brings about, it goes on after
+                self._keep(start, f"the process ended with {process.returncode}")
+                start += self.lanes
 
     def _at(self, lane: int) -> int:
         return int(mark(self.seed, lane).read_text() or lane)

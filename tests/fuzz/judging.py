@@ -4,6 +4,7 @@ import json
 import random
 import signal
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -77,7 +78,8 @@ def _limited(seconds: float) -> Iterator[None]:
 def complaint(case: Case, *, timed: bool = True) -> str | None:
     """Audit in this process, and say what is wrong with the outcome; None where nothing is."""
     try:
-        with _limited(SECONDS):
+        with _limited(SECONDS), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the compiler, about escapes in literals; no audit is told of them
             start = time.process_time()
             report = _reviewed(case)
             took = time.process_time() - start

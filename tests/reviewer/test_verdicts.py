@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import reviewer
 from reviewer import Policy, review
 from reviewer.rules.base import Found
 from reviewer.rules.d301_network import Network
@@ -126,13 +127,10 @@ def test_the_report_has_the_agreed_shape(tmp_path: Path) -> None:
     file = tmp_path / "train.py"
     file.write_text(KNOBS)
     done = subprocess.run([sys.executable, "-m", "reviewer", str(file), "--json"], capture_output=True, text=True)
-    assert done.returncode == 0
+    assert done.returncode == 4
     data = json.loads(done.stdout)
-    assert list(data) == ["verdict", "ruleset", "script_sha256", "packed", "findings", "knobs"]
-    keys = ["rule", "name", "severity", "line", "column", "end_line", "message", "snippet", "fixable", "view"]
-    keys += ["inherited"]
-    assert all(list(f) == keys for f in data["findings"])
-    assert all(list(k) == ["rule", "line", "key", "default", "value"] for k in data["knobs"])
+    schema = json.loads((Path(reviewer.__file__).parent / "report.schema.json").read_text())
+    assert set(data) == set(schema["properties"]) | {"event", "file"}
     assert {f["view"] for f in data["findings"]} == {"source"}
 
 
@@ -140,7 +138,7 @@ def test_people_get_file_line_column_code_and_what_to_do(tmp_path: Path) -> None
     file = tmp_path / "train.py"
     file.write_text(KNOBS)
     done = subprocess.run([sys.executable, "-m", "reviewer", str(file)], capture_output=True, text=True)
-    assert done.returncode == 0
+    assert done.returncode == 4
     place = f"{file}:{line_of(KNOBS, 'SCALE = ')}:15 K101 env-read, reject: The value of `GPT_EVAL_SCALE` comes from"
     lines = done.stdout.splitlines()
     index = next(i for i, line in enumerate(lines) if line.startswith(place))

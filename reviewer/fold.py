@@ -59,8 +59,12 @@ def _name(node: cst.Name, lookup: Lookup) -> Any:
     return _NAMED[node.value] if node.value in _NAMED else lookup(node)
 
 
-def _literal(node: Any, _: Lookup) -> Any:
-    return node.evaluated_value
+def _whole(node: cst.Integer, _: Lookup) -> Any:
+    return int(node.value, 0)  # `evaluated_value` asks the compiler each time, and leaves cycles for the collector
+
+
+def _real(node: cst.Float, _: Lookup) -> Any:
+    return float(node.value)
 
 
 def _string(node: cst.SimpleString, _: Lookup) -> Any:
@@ -180,8 +184,8 @@ def _method(base: Any, name: str, args: list[Any]) -> Any:
 
 _HANDLERS: dict[type, Callable[[Any, Lookup], Any]] = {
     cst.Name: _name,
-    cst.Integer: _literal,
-    cst.Float: _literal,
+    cst.Integer: _whole,
+    cst.Float: _real,
     cst.SimpleString: _string,
     cst.ConcatenatedString: _joined,
     cst.FormattedString: _formatted,

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import libcst as cst
 
@@ -64,6 +65,9 @@ WORDS = (
     | {p.split(".")[1] for p in _SURROUNDINGS if p.startswith(("builtins.", "torch."))}
     | {"training", "__name__", "getattr", "vars", "__dict__", "attrgetter", "__getattribute__"}
 )  # fmt: skip
+
+# What the layers of each name drop: every function that uses one asks.
+_MADE_WITH: WeakKeyDictionary[Script, dict[str, list[Any]]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -120,17 +124,22 @@ def is_constant_maker(name: str) -> bool:
 
 def _shares(script: Script, node: cst.Call) -> Iterator[Any]:
     """Yield what share a dropout drops: where it is called, and where its layer is made."""
-    makers = [node]
+    yield from _given_share(script, node, 1)
     if isinstance(node.func, cst.Attribute):
-        bindings = script.scopes.members.get(node.func.attr.value, ())
-        makers += [b.node for b in bindings if isinstance(b.node, cst.Call)]
-    for maker in makers:
-        for place, arg in enumerate(maker.args):
-            keyword = arg.keyword.value if arg.keyword is not None else ""
-            if keyword == "p" or (not keyword and place == (1 if maker is node else 0)):
-                value = script.values.constant(arg.value)
-                if value is not UNKNOWN and not isinstance(value, bool):
-                    yield value
+        name, known = node.func.attr.value, _MADE_WITH.setdefault(script, {})
+        if name not in known:
+            calls = (b.node for b in script.scopes.members.get(name, ()) if isinstance(b.node, cst.Call))
+            known[name] = [share for made in calls for share in _given_share(script, made, 0)]
+        yield from known[name]
+
+
+def _given_share(script: Script, call: cst.Call, position: int) -> Iterator[Any]:
+    for place, arg in enumerate(call.args):
+        keyword = arg.keyword.value if arg.keyword is not None else ""
+        if keyword == "p" or (not keyword and place == position):
+            value = script.values.constant(arg.value)
+            if value is not UNKNOWN and not isinstance(value, bool):
+                yield value
 
 
 def watched(script: Script) -> Watched:

@@ -20,6 +20,7 @@ from reviewer.scope import Binding, Function, Scope, Scopes
 
 _MOST = 48  # alternatives kept for one expression
 _STEPS_OF_A_NAME = 8
+_LITERALS = frozenset({cst.Integer, cst.Float, cst.SimpleString})  # these need no names, and so no function for them
 _LONGEST_NAME = 200  # of a module that is named by a text
 _MOST_ELEMENTS = 64  # of a list or a dict that are looked into
 # Where there are more alternatives than are kept, these modules come first: the rules are about them.
@@ -82,7 +83,8 @@ class Values:
 
     def constant(self, node: cst.CSTNode | None, given: dict[str, Any] | None = None) -> Any:
         """Fold an expression, following names that have exactly one value; `given` binds parameters."""
-
+        if type(node) in _LITERALS:
+            return fold(node)
         known = {} if given else self._constants  # what depends on parameters is remembered for this call only
 
         def lookup(name: cst.Name) -> Any:

@@ -5,7 +5,7 @@ import random
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reviewer import Report, gate, review
+from reviewer import Context, Policy, Report, gate, review
 from tests.reviewer.scripts import BASELINE, KNOBS
 
 SLOW = [HealthCheck.too_slow]
@@ -130,3 +130,42 @@ def test_deep_but_legal_files_get_a_verdict_from_the_process() -> None:
         report = review(text)
         assert judged(report)
         assert "G013" not in {f.rule for f in report.findings}, report.findings[0].message
+
+
+ROTATED = '''
+def rotate{0}(q: torch.Tensor, k: torch.Tensor, base: float = 10_000.0) -> tuple[torch.Tensor, torch.Tensor]:
+    """Turn pairs of channels by their position."""
+    half = q.size(-1) // 2
+    speed = base ** (-torch.arange(half, device=q.device) / half)
+    angle = torch.arange(q.size(1), device=q.device)[:, None] * speed[None, :]
+    a, b, c, d = q[..., :half], q[..., half:], k[..., :half], k[..., half:]
+    cos, sin = angle.cos(), angle.sin()
+    return torch.cat([a * cos - b * sin, a * sin + b * cos], -1), torch.cat([c * cos - d * sin, c * sin + d * cos], -1)
+
+
+class Block{0}(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.mix = nn.Linear(WIDTH, WIDTH, bias=False)
+        self.drop = nn.Dropout(0.1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        q, k = rotate{0}(x, x)
+        y = self.mix(F.rms_norm(q * k, (WIDTH,)))
+        return x + self.drop(y) if self.training else x + y
+
+'''
+
+
+def test_the_largest_plain_script_is_audited_within_the_limits() -> None:
+    """Also with a version before it, which is read beside it."""
+    head, middle, tail = BASELINE.partition("class GPT")
+    most = Policy().max_bytes
+    count = (most - len(BASELINE)) // len(ROTATED.format(999))
+    text = head + "".join(map(ROTATED.format, range(count))) + middle + tail
+    assert len(text) > most - 2_000
+    assert text.count("\n") > 5_000
+    report = review(text, context=Context(previous=text.replace("10_000.0", "20_000.0")))
+    assert report.verdict == "accept"
+    assert report.drift is not None
+    assert len(report.drift.functions_changed) == 201

@@ -5,7 +5,8 @@ outside of brackets. One regular expression finds every token that counts, but i
 that costs as much as a tenth of the parse. So a first pass looks only at brackets, strings, comments and ends of
 lines, and cuts the text into stretches that end outside of brackets. A stretch with fewer characters than a chain
 may have operators cannot hold too long a chain, nor too long a name; only the others are measured token by token.
-Names are measured because patterns that look into them can need the square of their length.
+Names are measured because patterns that look into them can need the square of their length; a hexadecimal number may
+be long, since whole scripts are packed into one.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _TOKEN = re.compile(
   | (?P<line> \n )
   | (?P<link> \*\*|//|<<|>>|[-+*/%@&|^~<>.] | \b(?:and|or|not|in|is|if|else|for|lambda|await)\b )
   | (?P<elif> \belif\b )
-  | (?P<word> \b\w{{{MAX_CHAIN + 1}}} )
+  | (?P<word> \b(?!0[xX])\w{{{MAX_CHAIN + 1}}} )
     """,
     re.VERBOSE | re.DOTALL,
 )

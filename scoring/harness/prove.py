@@ -24,6 +24,7 @@ from typing import Any
 
 STEPS = 3
 _SECONDS_PER_STEP = 0.25
+_BEGAN = 1_800_000_000.0  # not the time of day: a script that computes with it would differ from itself
 
 
 class Proof:
@@ -50,8 +51,7 @@ class Proof:
 
         torch.Tensor.backward, torch.autograd.backward = noted, noted_all
         kit.record_step_boundary = self.boundary  # type: ignore[attr-defined]
-        base = time.time()
-        for name, start in (("time", base), ("perf_counter", 100.0), ("monotonic", 100.0)):
+        for name, start in (("time", _BEGAN), ("perf_counter", 100.0), ("monotonic", 100.0)):
             setattr(time, name, lambda start=start: start + _SECONDS_PER_STEP * self.steps)
             setattr(time, f"{name}_ns", lambda start=start: int((start + _SECONDS_PER_STEP * self.steps) * 1e9))
 

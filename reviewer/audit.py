@@ -14,13 +14,14 @@ from reviewer.budget import TooMuch
 from reviewer.collected import collected
 from reviewer.context import Context
 from reviewer.facts import Inner
+from reviewer.found import Found, Setting
 from reviewer.launch import LaunchFacts
-from reviewer.layers import inner_texts
+from reviewer.packed.layers import inner_texts
 from reviewer.places import Span
 from reviewer.policy import Policy
 from reviewer.report import Finding, Knob, Report, milder
 from reviewer.rules import load
-from reviewer.rules.base import Found, Rule, Setting
+from reviewer.rules.base import Rule
 from reviewer.script import Script
 from reviewer.wording import clip, told
 

@@ -86,7 +86,7 @@ def answer(
     if refused := gate.check(data, policy.max_bytes):
         return Fixed(given, (), (refused,))
     if not isolated:
-        from reviewer.repair import repair
+        from reviewer.repairs.repair import repair
 
         return repair(given, policy, launch, also)
     said = _ask({"verb": "fix", "also": sorted(also), **_terms(policy, launch, None)}, data)

@@ -11,13 +11,13 @@ from dataclasses import replace
 from typing import Any
 
 from reviewer import gate
+from reviewer.baselines.sections import graded
 from reviewer.budget import TooMuch
 from reviewer.claims import claims_of
 from reviewer.drift import drift_of
-from reviewer.reach import reached_at_evaluation
+from reviewer.evaluation.reach import reached_at_evaluation
 from reviewer.report import Finding, Knob
 from reviewer.script import Script
-from reviewer.sections import graded
 
 _Collect = Callable[[Script, Sequence[Finding], Sequence[Knob]], Any]
 _COLLECTORS: dict[str, tuple[str, _Collect]] = {

@@ -13,15 +13,15 @@ from collections.abc import Iterable, Iterator, Sequence
 import libcst as cst
 
 from reviewer import gate
-from reviewer.banners import Lines, span
+from reviewer.baselines.banners import Lines, span
+from reviewer.baselines.sections import changed_between
 from reviewer.budget import TooMuch
 from reviewer.facts import Drift
-from reviewer.layers import inner_texts
+from reviewer.found import Setting
+from reviewer.packed.layers import inner_texts
 from reviewer.report import Knob
 from reviewer.rules import load
-from reviewer.rules.base import Setting
 from reviewer.script import Script
-from reviewer.sections import changed_between
 from reviewer.wording import clip
 
 MOST_NAMES = 200  # in each list; one more says how many others there are

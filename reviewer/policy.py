@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, cast
 
+from reviewer.baselines.frozen import Frozen, FrozenError, sections_of, to_tables
 from reviewer.catalogue import CATALOGUE
-from reviewer.frozen import Frozen, FrozenError, sections_of, to_tables
 from reviewer.policies import PRESETS, preset
 from reviewer.report import STANDARD, Severity, milder
 

@@ -47,7 +47,7 @@ def policy_in(table: dict[str, Any], path: Path | None = None) -> Policy:
 
 
 def _with_texts(tables: object, folder: Path) -> object:
-    from reviewer.frozen import FrozenError, with_texts
+    from reviewer.baselines.frozen import FrozenError, with_texts
 
     try:
         return with_texts(tables, lambda name: (folder / name).read_text(encoding="utf-8"))

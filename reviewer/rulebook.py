@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from reviewer.catalogue import CATALOGUE, class_of, module_of
-from reviewer.examples import examples_of
+from reviewer.examples.source import examples_of
 from reviewer.report import Severity
 from reviewer.rules import WRITTEN
 

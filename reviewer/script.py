@@ -11,21 +11,22 @@ import libcst as cst
 
 from reviewer.calls import Calls
 from reviewer.context import Context
-from reviewer.decoders import Unreadable
 from reviewer.engine import Tree
 from reviewer.launch import LaunchFacts
 from reviewer.layout import Layout
+from reviewer.packed.decoders import Unreadable
+from reviewer.packed.running import is_packed
+from reviewer.packed.shellvalues import Unpacked
 from reviewer.policy import Policy
-from reviewer.shellvalues import Unpacked
 from reviewer.unwrap import unpack
 from reviewer.values import Values, canonical
 
 if TYPE_CHECKING:
-    from reviewer.forks import Fork
-    from reviewer.inherited import Inherited
-    from reviewer.pathflow import Paths
-    from reviewer.rules.modelled import Modelled
-    from reviewer.sections import Graded
+    from reviewer.baselines.inherited import Inherited
+    from reviewer.baselines.sections import Graded
+    from reviewer.evaluation.forks import Fork
+    from reviewer.evaluation.modelled import Modelled
+    from reviewer.files.pathflow import Paths
 
 
 MOST_LAYERS = 4
@@ -153,43 +154,41 @@ class Script:
     @cached_property
     def forks(self) -> list[Fork]:
         """What parts training from evaluation; two rules read it."""
-        from reviewer.forks import find_forks  # needs this class
+        from reviewer.evaluation.forks import find_forks  # needs this class
 
         return find_forks(self)
 
     @cached_property
     def modelled(self) -> Modelled:
         """What runs when the scored model is called; several rules ask."""
-        from reviewer.rules.modelled import Modelled  # needs this class
+        from reviewer.evaluation.modelled import Modelled  # needs this class
 
         return Modelled(self)
 
     @cached_property
     def sections(self) -> tuple[Graded, ...]:
         """The frozen sections with their grades; a rule and the report read them."""
-        from reviewer.sections import grades  # needs this class
+        from reviewer.baselines.sections import grades  # needs this class
 
         return grades(self)
 
     @cached_property
     def inherited(self) -> Inherited:
         """Which findings are those of the kit's own baseline."""
-        from reviewer.inherited import Inherited  # reads the baseline as a script
+        from reviewer.baselines.inherited import Inherited  # reads the baseline as a script
 
         return Inherited(self)
 
     @cached_property
     def paths(self) -> Paths:
         """What expressions that name files can be; what has been followed once is remembered for every rule."""
-        from reviewer.pathflow import Paths  # needs this class
+        from reviewer.files.pathflow import Paths  # needs this class
 
         return Paths(self)
 
     @cached_property
     def packed(self) -> bool:
         """Whether the text is a shell around code that it decodes and executes."""
-        from reviewer.rules.s401_dynamic_code import is_packed  # the rule owns the list of decoders
-
         return self.shell is not None or is_packed(self)
 
     @cached_property

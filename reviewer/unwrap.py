@@ -17,8 +17,17 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from reviewer.decoders import CONSTANTS, COSTLY, FUNCTIONS, METHODS, MODULES, MOST_BYTES, Decompressor, Unreadable
-from reviewer.shellvalues import Code, Helper, NoShell, Ref, Unpacked, compiled, handed, is_own_space
+from reviewer.packed.decoders import (
+    CONSTANTS,
+    COSTLY,
+    FUNCTIONS,
+    METHODS,
+    MODULES,
+    MOST_BYTES,
+    Decompressor,
+    Unreadable,
+)
+from reviewer.packed.shellvalues import Code, Helper, NoShell, Ref, Unpacked, compiled, handed, is_own_space
 
 MOST_WORK = 8 * MOST_BYTES  # bytes made by all steps together
 _STEP = 64  # what any step costs, however little it makes

@@ -69,7 +69,7 @@ def _plain(rule: RuleText, severity: Severity) -> dict[str, object]:
 
 
 def _page(rule: RuleText, severity: Severity) -> Iterator[str]:
-    from reviewer.examples import readable
+    from reviewer.examples.source import readable
 
     yield f"{rule.code} {rule.name}: {severity}, {_SAYS[severity]}"
     yield ""

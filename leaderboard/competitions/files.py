@@ -140,7 +140,7 @@ def _did_you_mean(word: str, known: Sequence[str]) -> str:
 
 def _policy(source: Source, file: CompetitionFile) -> dict[str, Any]:
     from reviewer import Policy, PolicyError
-    from reviewer.frozen import FrozenError, with_texts
+    from reviewer.baselines.frozen import FrozenError, with_texts
     from reviewer.policy import SETTINGS
 
     def read(name: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from leaderboard.web.source import Line, lines
 from reviewer import Policy, RuleText, rules_in_force
-from reviewer.examples import marked, readable
+from reviewer.examples.source import marked, readable
 from reviewer.rulebook import rule_text
 
 ALLOWED = {

@@ -10,53 +10,15 @@ text and what the repair of this rule makes of it. POLICY and CONTEXT are what a
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
-
-import libcst as cst
 
 from reviewer.catalogue import CATALOGUE
 from reviewer.context import Context
+from reviewer.found import Found, Setting
 from reviewer.policy import Policy
-from reviewer.report import Constant, Finding, Knob, Severity
+from reviewer.report import Finding, Knob
 from reviewer.script import Script
-
-
-@dataclass(frozen=True)
-class Edit:
-    """One change of a text: the source of `node` becomes `text`. A statement whose text is empty goes with its line.
-
-    `why` is the sentence that a list of edits shows; without one it is the finding's own.
-    """
-
-    node: cst.CSTNode
-    text: str
-    why: str = ""
-
-
-@dataclass(frozen=True)
-class Found:
-    """A place that a rule found: what is there, what to do, and how severe it can be at most.
-
-    `fix`, where the rule knows a repair, works it out when it is asked for; an audit only says that there is one.
-    """
-
-    node: cst.CSTNode
-    what: str
-    remedy: str
-    at_most: Severity = "reject"
-    fix: Callable[[], Sequence[Edit]] | None = None
-
-
-@dataclass(frozen=True)
-class Setting:
-    """A knob of the effective configuration."""
-
-    node: cst.CSTNode
-    key: str
-    default: Constant
-    value: Constant
 
 
 class Rule(ABC):

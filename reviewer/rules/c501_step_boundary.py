@@ -8,14 +8,15 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.examples.boundary import INVALID, VALID
+from reviewer.finding.shadows import is_fallback
+from reviewer.following.ways import is_loop
+from reviewer.found import Found
 from reviewer.report import Severity
-from reviewer.rules.base import Found, Rule
-from reviewer.rules.boundaries import Boundaries
-from reviewer.rules.boundary_examples import INVALID, VALID
-from reviewer.rules.shadows import is_fallback
-from reviewer.rules.stepping import BOUNDARY, boundaries, is_boundary, steps
-from reviewer.rules.ways import is_loop
+from reviewer.rules.base import Rule
 from reviewer.script import Script
+from reviewer.training.boundaries import Boundaries
+from reviewer.training.stepping import BOUNDARY, boundaries, is_boundary, steps
 
 _ASIDE = re.compile(
     r"(^|_)(eval\w*|val|valid\w*|ttt|test\w*|adapt\w*|scor\w*|prob\w*|diagnos\w*|calib\w*)(_|$)"

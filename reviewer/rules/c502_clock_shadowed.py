@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.rules.base import Found, Rule
-from reviewer.rules.shadows import Shadow, imported, shadows
+from reviewer.finding.shadows import Shadow, imported, shadows
+from reviewer.found import Found
+from reviewer.rules.base import Rule
 from reviewer.scope import Scope
 from reviewer.script import Script
 from reviewer.values import Own

@@ -8,9 +8,10 @@ from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.rules.base import Found, Rule
-from reviewer.rules.shadows import imported, shadows
-from reviewer.rules.stored import stored
+from reviewer.finding.shadows import imported, shadows
+from reviewer.finding.stored import stored
+from reviewer.found import Found
+from reviewer.rules.base import Rule
 from reviewer.script import Script
 
 _KIT = "prepare"

@@ -8,11 +8,12 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.environment.variables import set_variables
 from reviewer.fold import UNKNOWN
+from reviewer.following.helpers import where_given
+from reviewer.found import Found
 from reviewer.report import Severity
-from reviewer.rules.base import Found, Rule
-from reviewer.rules.helpers import where_given
-from reviewer.rules.variables import set_variables
+from reviewer.rules.base import Rule
 from reviewer.script import Script
 
 _VISIBLE = (

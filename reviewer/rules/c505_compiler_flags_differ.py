@@ -6,9 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import ClassVar
 
-from reviewer.rules.base import Found, Rule
-from reviewer.rules.sides import Sides
-from reviewer.rules.switches import COMPILE, Switch, switches
+from reviewer.environment.switches import COMPILE, Switch, switches
+from reviewer.evaluation.sides import Sides
+from reviewer.found import Found
+from reviewer.rules.base import Rule
 from reviewer.script import Script
 
 _REMEDY = "Set it once, at the top of the file, where training and `load_for_eval` both see it."

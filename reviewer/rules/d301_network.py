@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.finding.optional import use_of_optional
+from reviewer.found import Found
 from reviewer.report import Severity
-from reviewer.rules.base import Found, Rule
-from reviewer.rules.optional import use_of_optional
+from reviewer.rules.base import Rule
 from reviewer.scope import dotted
 from reviewer.script import Script
 

@@ -8,7 +8,8 @@ from typing import ClassVar
 import libcst as cst
 
 from reviewer.fold import UNKNOWN
-from reviewer.rules.base import Found, Rule
+from reviewer.found import Found
+from reviewer.rules.base import Rule
 from reviewer.scope import dotted
 from reviewer.script import Script
 from reviewer.values import IMPORTERS, Own

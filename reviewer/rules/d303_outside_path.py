@@ -8,10 +8,11 @@ from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.pathflow import TRANSPARENT, Paths
-from reviewer.paths import OUT, leads_outside, shown
-from reviewer.rules.base import Found, Rule
-from reviewer.rules.opened import METHODS, OPENING
+from reviewer.files.opened import METHODS, OPENING
+from reviewer.files.pathflow import TRANSPARENT, Paths
+from reviewer.files.paths import OUT, leads_outside, shown
+from reviewer.found import Found
+from reviewer.rules.base import Rule
 from reviewer.script import Script
 from reviewer.values import Own
 from reviewer.wording import clip

@@ -7,11 +7,12 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.files.reads import ARRAYS, DATA_END, Read, find_reads
+from reviewer.files.splits import is_own
 from reviewer.fold import names_in
-from reviewer.rules.base import Found, Rule
-from reviewer.rules.reads import ARRAYS, DATA_END, Read, find_reads
-from reviewer.rules.sources import is_of_checkpoint
-from reviewer.rules.splits import is_own
+from reviewer.following.sources import is_of_checkpoint
+from reviewer.found import Found
+from reviewer.rules.base import Rule
 from reviewer.script import Script
 from reviewer.wording import clip
 

@@ -8,9 +8,10 @@ from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.rules.base import Edit, Found, Rule
-from reviewer.rules.checked import is_checked
-from reviewer.rules.pickles import UNPICKLERS, is_carried
+from reviewer.files.checked import is_checked
+from reviewer.files.pickles import UNPICKLERS, is_carried
+from reviewer.found import Edit, Found
+from reviewer.rules.base import Rule
 from reviewer.script import Script
 
 _LOADS = frozenset({"torch.load", "torch.serialization.load"})

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from reviewer.rules.base import Found, Rule
-from reviewer.rules.embedded import find_data
+from reviewer.finding.embedded import find_data
+from reviewer.found import Found
+from reviewer.rules.base import Rule
 from reviewer.script import Script
 
 _REMEDY = "Compute it from the training data during the run, or say in a comment where it comes from."

@@ -8,12 +8,13 @@ from weakref import WeakKeyDictionary
 
 import libcst as cst
 
-from reviewer.forks import Fork
-from reviewer.rules.arms import unified
-from reviewer.rules.base import Found, Rule
-from reviewer.rules.eval_fork_examples import ONE_MODEL, TWO_MODELS
-from reviewer.rules.fork_examples import FIXED
-from reviewer.rules.refreshed import refreshes_constants
+from reviewer.evaluation.forks import Fork
+from reviewer.evaluation.refreshed import refreshes_constants
+from reviewer.examples.eval_fork import ONE_MODEL, TWO_MODELS
+from reviewer.examples.fork import FIXED
+from reviewer.found import Found
+from reviewer.repairs.arms import unified
+from reviewer.rules.base import Rule
 from reviewer.scope import dotted
 from reviewer.script import Script
 

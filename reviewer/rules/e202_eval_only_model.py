@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from reviewer.rules.at_evaluation import loaders
-from reviewer.rules.base import Found, Rule
-from reviewer.rules.built_for_scoring import built
-from reviewer.rules.judged_examples import AS_SCORED, OTHERWISE
-from reviewer.rules.judged_otherwise import judged
-from reviewer.rules.overridden import overridden
-from reviewer.rules.scoring_examples import CHANGED, SAME
-from reviewer.rules.set_for_scoring import settings
-from reviewer.rules.weight_edits import edits
+from reviewer.evaluation.at_evaluation import loaders
+from reviewer.evaluation.built_for_scoring import built
+from reviewer.evaluation.judged_otherwise import judged
+from reviewer.evaluation.overridden import overridden
+from reviewer.evaluation.set_for_scoring import settings
+from reviewer.evaluation.weight_edits import edits
+from reviewer.examples.judged import AS_SCORED, OTHERWISE
+from reviewer.examples.scoring import CHANGED, SAME
+from reviewer.found import Found
+from reviewer.rules.base import Rule
 from reviewer.script import Script
 
 

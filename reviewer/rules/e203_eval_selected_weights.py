@@ -8,13 +8,14 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.evaluation.at_evaluation import loaders
+from reviewer.evaluation.loaded import LOADS
+from reviewer.examples.selection import CHOSEN, LAST
 from reviewer.fold import names_in
+from reviewer.following.sources import sources
+from reviewer.found import Found
 from reviewer.nodes import children
-from reviewer.rules.at_evaluation import loaders
-from reviewer.rules.base import Found, Rule
-from reviewer.rules.loaded import LOADS
-from reviewer.rules.selection_examples import CHOSEN, LAST
-from reviewer.rules.sources import sources
+from reviewer.rules.base import Rule
 from reviewer.scope import dotted
 from reviewer.script import Script
 

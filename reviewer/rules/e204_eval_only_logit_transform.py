@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from reviewer.rules.arms import unified
-from reviewer.rules.base import Found, Rule
+from reviewer.found import Found
+from reviewer.repairs.arms import unified
+from reviewer.rules.base import Rule
 from reviewer.script import Script
 
 _HEAD = """

@@ -8,14 +8,15 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.files.gathered import gathering
+from reviewer.files.splits import NAMES, SPLITS, constants, is_file, is_key, is_used
 from reviewer.fold import names_in
+from reviewer.following.helpers import where_given
+from reviewer.following.pieces import joined_texts
+from reviewer.found import Found
+from reviewer.repairs.validating import removal
 from reviewer.report import Severity
-from reviewer.rules.base import Found, Rule
-from reviewer.rules.gathered import gathering
-from reviewer.rules.helpers import where_given
-from reviewer.rules.pieces import joined_texts
-from reviewer.rules.splits import NAMES, SPLITS, constants, is_file, is_key, is_used
-from reviewer.rules.validating import removal
+from reviewer.rules.base import Rule
 from reviewer.scope import parameters
 from reviewer.script import Script
 

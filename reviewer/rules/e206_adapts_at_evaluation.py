@@ -7,14 +7,15 @@ from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.rules.adapting import Learning, learning
-from reviewer.rules.adapting_examples import ADAPTING, HONEST
-from reviewer.rules.at_evaluation import at_evaluation, is_autograd
-from reviewer.rules.base import Found, Rule
-from reviewer.rules.held_out import made_of_held_out
-from reviewer.rules.training_only import only_in_training
+from reviewer.evaluation.at_evaluation import at_evaluation, is_autograd
+from reviewer.evaluation.training_only import only_in_training
+from reviewer.examples.adapting import ADAPTING, HONEST
+from reviewer.files.held_out import made_of_held_out
+from reviewer.found import Found
+from reviewer.rules.base import Rule
 from reviewer.scope import Function
 from reviewer.script import Script
+from reviewer.training.adapting import Learning, learning
 
 _REMEDY = "Train before the checkpoint is written; the model that is scored only computes."
 _TRAINING_ALONE = "Learn from the training split alone; no score counts text that the model has learned from."

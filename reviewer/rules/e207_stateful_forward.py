@@ -8,12 +8,13 @@ from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.rules.base import Found, Rule
-from reviewer.rules.kept import Kept, Key
-from reviewer.rules.made_of import MadeOf
-from reviewer.rules.stateful_examples import HONEST, STATEFUL
-from reviewer.rules.training_only import only_in_training
-from reviewer.rules.writes_kept import Write, writes
+from reviewer.evaluation.kept import Kept, Key
+from reviewer.evaluation.made_of import MadeOf
+from reviewer.evaluation.training_only import only_in_training
+from reviewer.evaluation.writes_kept import Write, writes
+from reviewer.examples.stateful import HONEST, STATEFUL
+from reviewer.found import Found
+from reviewer.rules.base import Rule
 from reviewer.script import Script
 
 _FLAGS = frozenset({"True", "False"})

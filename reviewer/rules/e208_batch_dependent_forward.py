@@ -7,14 +7,15 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.evaluation.layouts import Layout, Layouts
+from reviewer.evaluation.outputs import made_of
+from reviewer.evaluation.training_only import only_in_training
+from reviewer.examples.batch import HONEST, MIXING
+from reviewer.finding.named_calls import named_calls
 from reviewer.fold import UNKNOWN
-from reviewer.rules.base import Found, Rule
-from reviewer.rules.batch_examples import HONEST, MIXING
-from reviewer.rules.endings import ends
-from reviewer.rules.layouts import Layout, Layouts
-from reviewer.rules.named_calls import named_calls
-from reviewer.rules.outputs import made_of
-from reviewer.rules.training_only import only_in_training
+from reviewer.following.endings import ends
+from reviewer.found import Found
+from reviewer.rules.base import Rule
 from reviewer.script import Script
 from reviewer.values import Own
 

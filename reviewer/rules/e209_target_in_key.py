@@ -7,13 +7,14 @@ from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.rules.base import Found, Rule
-from reviewer.rules.judged import is_loss_name, losses
-from reviewer.rules.target_examples import HONEST, PEEKING
-from reviewer.rules.truth_flow import TruthFlow
-from reviewer.rules.truth_keys import TruthKeys
-from reviewer.rules.truths import Truths, later
+from reviewer.evaluation.truth_flow import TruthFlow
+from reviewer.evaluation.truth_keys import TruthKeys
+from reviewer.evaluation.truths import Truths, later
+from reviewer.examples.target import HONEST, PEEKING
+from reviewer.found import Found
+from reviewer.rules.base import Rule
 from reviewer.script import Script
+from reviewer.training.judged import is_loss_name, losses
 
 _MOST_RETURNS = 8
 _REMEDY = "Make it of the tokens before the one to be predicted; let targets enter the loss alone."

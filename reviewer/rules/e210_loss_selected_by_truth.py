@@ -7,12 +7,13 @@ from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.rules.alternatives import are_alternatives
-from reviewer.rules.base import Found, Rule
-from reviewer.rules.loss_sources import Source, Sources
-from reviewer.rules.named_calls import named_calls
-from reviewer.rules.selected_examples import HONEST, SELECTED
+from reviewer.examples.selected import HONEST, SELECTED
+from reviewer.finding.named_calls import named_calls
+from reviewer.found import Found
+from reviewer.rules.base import Rule
 from reviewer.script import Script
+from reviewer.training.alternatives import are_alternatives
+from reviewer.training.loss_sources import Source, Sources
 
 _LEAST = frozenset(["min", "minimum", "fmin", "amin", "nanmin", "argmin", "softmin", "clamp_max", "nanargmin"])
 _MOST = frozenset(["max", "maximum", "fmax", "amax", "argmax", "softmax", "nanargmax"])

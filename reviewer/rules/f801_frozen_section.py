@@ -7,10 +7,11 @@ from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.frozen import Accepted, Frozen
+from reviewer.baselines.frozen import Accepted, Frozen
+from reviewer.baselines.rebinding import Inside
+from reviewer.found import Found
 from reviewer.policy import Policy
-from reviewer.rebinding import Inside
-from reviewer.rules.base import Found, Rule
+from reviewer.rules.base import Rule
 from reviewer.script import Script
 
 _REMEDY = "Put the section back as an accepted baseline has it, and write what is yours outside of it."

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from reviewer import gate
 from reviewer.context import Context
-from reviewer.rules.base import Found, Rule
+from reviewer.found import Found
+from reviewer.rules.base import Rule
 from reviewer.script import Script
 from reviewer.similarity import same_code
 

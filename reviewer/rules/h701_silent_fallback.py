@@ -10,10 +10,11 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.following.endings import Tested, ends, statements
+from reviewer.found import Edit, Found
 from reviewer.nodes import children
-from reviewer.rules.base import Edit, Found, Rule
-from reviewer.rules.closing import unfolded
-from reviewer.rules.endings import Tested, ends, statements
+from reviewer.repairs.closing import unfolded
+from reviewer.rules.base import Rule
 from reviewer.scope import dotted
 from reviewer.script import Script
 from reviewer.values import IMPORTERS

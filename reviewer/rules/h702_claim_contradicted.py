@@ -8,8 +8,9 @@ from typing import ClassVar
 import libcst as cst
 
 from reviewer.claims import Said, said_in
+from reviewer.found import Found
 from reviewer.report import Finding, Knob
-from reviewer.rules.base import Found, Rule
+from reviewer.rules.base import Rule
 from reviewer.script import Script
 from reviewer.wording import clip
 

@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.rules.base import Found, Rule
-from reviewer.rules.dead import Dead, find_dead
+from reviewer.finding.dead import Dead, find_dead
+from reviewer.found import Found
+from reviewer.rules.base import Rule
 from reviewer.script import Script
 
 

@@ -8,11 +8,12 @@ from typing import ClassVar
 import libcst as cst
 
 from reviewer.fold import UNKNOWN
-from reviewer.rules.base import Edit, Found, Rule
-from reviewer.rules.endings import statements
-from reviewer.rules.helpers import where_given
-from reviewer.rules.seeds import DRAWING, OWN, SEEDING, is_given
+from reviewer.following.endings import statements
+from reviewer.following.helpers import where_given
+from reviewer.found import Edit, Found
+from reviewer.rules.base import Rule
 from reviewer.script import Script
+from reviewer.training.seeds import DRAWING, OWN, SEEDING, is_given
 from reviewer.wording import clip
 
 _PARTIAL = "functools.partial"

@@ -7,13 +7,14 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.environment.env_detours import find_answers, find_detours
+from reviewer.environment.env_keys import Read
+from reviewer.environment.env_reads import find_reads
 from reviewer.fold import UNKNOWN
+from reviewer.found import Edit, Found, Setting
+from reviewer.repairs.freezing import Freezing, drawn_keys
 from reviewer.report import Constant
-from reviewer.rules.base import Edit, Found, Rule, Setting
-from reviewer.rules.env_detours import find_answers, find_detours
-from reviewer.rules.env_keys import Read
-from reviewer.rules.env_reads import find_reads
-from reviewer.rules.freezing import Freezing, drawn_keys
+from reviewer.rules.base import Rule
 from reviewer.scope import dotted
 from reviewer.script import Script
 

@@ -7,14 +7,15 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.environment.argv import find_words
+from reviewer.environment.flag import Flag, default_of
+from reviewer.environment.flags import find_flags
+from reviewer.environment.launched import give
 from reviewer.fold import UNKNOWN
+from reviewer.found import Found, Setting
+from reviewer.repairs.unflagging import Unflagging
 from reviewer.report import Constant
-from reviewer.rules.argv import find_words
-from reviewer.rules.base import Found, Rule, Setting
-from reviewer.rules.flag import Flag, default_of
-from reviewer.rules.flags import find_flags
-from reviewer.rules.launched import give
-from reviewer.rules.unflagging import Unflagging
+from reviewer.rules.base import Rule
 from reviewer.script import Script
 
 

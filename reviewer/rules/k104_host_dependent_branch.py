@@ -9,13 +9,14 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.environment.asked import asked
+from reviewer.environment.hosts import TELLING, Kind
 from reviewer.fold import UNKNOWN, names_in
+from reviewer.following.branches import branches
+from reviewer.following.endings import ends, statements
+from reviewer.found import Found
 from reviewer.report import Severity
-from reviewer.rules.asked import asked
-from reviewer.rules.base import Found, Rule
-from reviewer.rules.branches import branches
-from reviewer.rules.endings import ends, statements
-from reviewer.rules.hosts import TELLING, Kind
+from reviewer.rules.base import Rule
 from reviewer.script import Script
 
 # A branch that does only this leaves the model and its training as they are.

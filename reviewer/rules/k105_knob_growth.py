@@ -7,8 +7,9 @@ from statistics import median
 from typing import ClassVar
 
 from reviewer.context import Context
+from reviewer.found import Found
 from reviewer.report import Finding, Knob
-from reviewer.rules.base import Found, Rule
+from reviewer.rules.base import Rule
 from reviewer.script import Script
 
 VERSIONS = 5  # that are looked back at

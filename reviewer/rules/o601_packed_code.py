@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from reviewer.rules.base import Found, Rule
+from reviewer.found import Found
+from reviewer.rules.base import Rule
 from reviewer.script import Script
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from reviewer.rules.base import Found, Rule
-from reviewer.rules.legible import signs
+from reviewer.finding.legible import signs
+from reviewer.found import Found
+from reviewer.rules.base import Rule
 from reviewer.script import Script
 
 _REMEDY = "Send the text that you work with; its size in bytes is no criterion here."

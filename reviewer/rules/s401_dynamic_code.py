@@ -7,86 +7,22 @@ from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.decoders import Unreadable
+from reviewer.files.pickles import UNPICKLERS, is_carried
+from reviewer.files.splits import is_own
 from reviewer.fold import UNKNOWN
-from reviewer.nodes import children
+from reviewer.found import Found
+from reviewer.packed.decoders import Unreadable
+from reviewer.packed.running import RUNNERS, runs_decoded
 from reviewer.report import Severity
-from reviewer.rules.base import Found, Rule
-from reviewer.rules.pickles import DECODERS, UNPICKLERS, is_carried
-from reviewer.rules.splits import is_own
+from reviewer.rules.base import Rule
 from reviewer.script import Script
 from reviewer.values import IMPORTERS, Ref
 
-_RUNNERS = frozenset(
-    [
-        "builtins.exec",
-        "builtins.eval",
-        "builtins.compile",
-        "builtins.execfile",
-        "builtins.breakpoint",
-        "sys.breakpointhook",
-        "types.FunctionType",
-        "types.CodeType",
-        "typing.get_type_hints",
-        "typing._eval_type",
-        "typing.ForwardRef()._evaluate",
-        "typing.evaluate_forward_ref",
-        "typing_extensions.get_type_hints",
-        "runpy.run_path",
-        "runpy.run_module",
-        "code.InteractiveInterpreter",
-        "code.InteractiveConsole",
-        "marshal.loads",
-        "marshal.load",
-        "code.interact",
-        "codeop.compile_command",
-        "doctest.run_docstring_examples",
-        "doctest.testfile",
-        "doctest.testmod",
-        "cProfile.run",
-        "cProfile.runctx",
-        "logging.config.fileConfig",
-        "logging.config.listen",
-        "pdb.run",
-        "pdb.runeval",
-        "profile.run",
-        "profile.runctx",
-        "torch.jit.CompilationUnit",
-        "importlib.util.spec_from_file_location",
-        "importlib.util.module_from_spec",
-        "importlib.machinery.SourceFileLoader",
-        "importlib.machinery.SourcelessFileLoader",
-        "imp.load_source",
-        # of libraries: each takes a text
-        "bdb.Bdb().run",
-        "bdb.Bdb().runeval",
-        "numexpr.evaluate",
-        "numpy.f2py.compile",
-        "numpy.testing.measure",
-        "numpy.testing.rundocs",
-        "numpy.testing.runstring",
-        "pandas.eval",
-        "rlcompleter.Completer",
-        "sympy.lambdify",
-        "sympy.parse_expr",
-        "sympy.sympify",
-        "torch._inductor.codecache.PyCodeCache.load",
-        "torch._inductor.codecache.PyCodeCache.load_by_key_path",
-        "torch.utils.benchmark.Timer",
-        "torch.utils.collect_env.run",
-        "trace.Trace().run",
-        "trace.Trace().runctx",
-        "_testcapi.run_in_subinterp",
-        "_xxsubinterpreters.run_string",
-        "_interpreters.exec",
-        "_interpreters.run_string",
-    ]
-)
 # These run text, or call what they are given.
 _TIMERS = frozenset({"timeit.timeit", "timeit.repeat", "timeit.Timer"})
 _ANNOTATIONS = frozenset({"inspect.get_annotations", "inspect.signature", "inspect.Signature.from_callable"})
-_WATCHED = _RUNNERS | _ANNOTATIONS | _TIMERS | UNPICKLERS | IMPORTERS | {"builtins.getattr"}
-_HANDED = {p for p in _RUNNERS if not p.startswith("builtins.")}
+_WATCHED = RUNNERS | _ANNOTATIONS | _TIMERS | UNPICKLERS | IMPORTERS | {"builtins.getattr"}
+_HANDED = {p for p in RUNNERS if not p.startswith("builtins.")}
 _LOOKUPS = frozenset({"builtins.globals()", "builtins.locals()", "builtins.vars()", "sys.modules"})
 # What these modules hold leads everywhere, so their tables are not gone through.
 _OF_THE_PROCESS = ("os", "posix", "sys", "builtins", "importlib", "prepare")
@@ -199,7 +135,7 @@ class DynamicCode(Rule):
 
     def _call(self, script: Script, call: cst.Call) -> Iterator[Found]:
         paths = script.path_of(call)
-        runner = next((p for p in paths if p in _RUNNERS), None)
+        runner = next((p for p in paths if p in RUNNERS), None)
         if runner is not None and _is_unpacked(script, call):
             return  # another rule says that it is packed, and what is in it is judged like any script
         if runner is not None and (runs_decoded(script, call) or _is_refused(script, call)):
@@ -314,35 +250,6 @@ def _is_unpacked(script: Script, call: cst.Call) -> bool:
 def _is_refused(script: Script, call: cst.Call) -> bool:
     """Tell whether this executes what could not be unpacked."""
     return call is script.last_call and isinstance(script.unpacked, Unreadable)
-
-
-def is_packed(script: Script) -> bool:
-    """Tell whether a text executes, somewhere, what it decodes."""
-    return any(runs_decoded(script, call) for _, call in script.calling(_RUNNERS))
-
-
-def runs_decoded(script: Script, call: cst.Call) -> bool:
-    """Tell whether a call executes something that comes out of a decoder, directly or through names."""
-    runs = bool(call.args) and any(p in _RUNNERS for p in script.path_of(call))
-    return runs and is_decoded(script, call.args[0].value)
-
-
-def is_decoded(script: Script, payload: cst.CSTNode) -> bool:
-    """Tell whether a value comes out of a decoder, directly or through names, from what the file carries."""
-    todo: list[cst.CSTNode] = [payload]
-    seen: set[int] = set()
-    while todo and len(seen) < 200:
-        node = todo.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        if isinstance(node, cst.Call) and any(p.startswith(DECODERS) for p in script.path_of(node)):
-            return True
-        if isinstance(node, cst.Name):
-            bindings = script.scopes.of(node).find(node.value)
-            todo.extend(b.node for b in bindings if b.node is not None and b.kind in ("expr", "drawn"))
-        todo.extend(children(node))
-    return False
 
 
 def _found(node: cst.CSTNode, what: str, remedy: str, at_most: Severity = "reject") -> Found:

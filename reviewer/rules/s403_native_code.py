@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.rules.base import Found, Rule
-from reviewer.rules.native import COMPILING, DRIVERS, LOADING, PACKAGES, UNMISTAKABLE
-from reviewer.rules.uses import taken, used
+from reviewer.finding.native import COMPILING, DRIVERS, LOADING, PACKAGES, UNMISTAKABLE
+from reviewer.following.uses import taken, used
+from reviewer.found import Found
+from reviewer.rules.base import Rule
 from reviewer.scope import dotted
 from reviewer.script import Script
 from reviewer.values import IMPORTERS

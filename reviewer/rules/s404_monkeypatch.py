@@ -8,12 +8,13 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.finding.attributes import CHANGING, Store, stores
+from reviewer.finding.patchable import CLOCKWORK, TABLES, WATCHED, foreign, is_settings, is_torch_operator
 from reviewer.fold import UNKNOWN
-from reviewer.rules.attributes import CHANGING, Store, stores
-from reviewer.rules.base import Found, Rule
-from reviewer.rules.code_values import is_code, is_same
-from reviewer.rules.meant import Meant
-from reviewer.rules.patchable import CLOCKWORK, TABLES, WATCHED, foreign, is_settings, is_torch_operator
+from reviewer.following.code_values import is_code, is_same
+from reviewer.following.meant import Meant
+from reviewer.found import Found
+from reviewer.rules.base import Rule
 from reviewer.script import Script
 from reviewer.values import Own, Ref
 

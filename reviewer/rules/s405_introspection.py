@@ -8,10 +8,11 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.finding.inspected import read_sources
+from reviewer.following.uses import once, taken, used
+from reviewer.found import Found
 from reviewer.report import Severity
-from reviewer.rules.base import Found, Rule
-from reviewer.rules.inspected import read_sources
-from reviewer.rules.uses import once, taken, used
+from reviewer.rules.base import Rule
 from reviewer.script import Script
 
 _FRAMES = frozenset(

@@ -7,14 +7,15 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.files.writing import writes
+from reviewer.finding.stored import stored
+from reviewer.finding.tidying import only_tidies
 from reviewer.fold import UNKNOWN
+from reviewer.following.helpers import where_given
+from reviewer.following.uses import used
+from reviewer.found import Found
 from reviewer.report import Severity
-from reviewer.rules.base import Found, Rule
-from reviewer.rules.helpers import where_given
-from reviewer.rules.stored import stored
-from reviewer.rules.tidying import only_tidies
-from reviewer.rules.uses import used
-from reviewer.rules.writing import writes
+from reviewer.rules.base import Rule
 from reviewer.script import Script
 
 _AT_EXIT = frozenset({"atexit.register", "weakref.finalize", "multiprocessing.util.Finalize"})

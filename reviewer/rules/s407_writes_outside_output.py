@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar
 
-from reviewer.pathflow import Paths
-from reviewer.paths import HOLE, OUT, WORK, leads_outside, shown
-from reviewer.rules.base import Found, Rule
-from reviewer.rules.ownfile import whose_file
-from reviewer.rules.writing import Write, writes
+from reviewer.files.ownfile import whose_file
+from reviewer.files.pathflow import Paths
+from reviewer.files.paths import HOLE, OUT, WORK, leads_outside, shown
+from reviewer.files.writing import Write, writes
+from reviewer.found import Found
+from reviewer.rules.base import Rule
 from reviewer.script import Script
 from reviewer.wording import clip
 

@@ -7,11 +7,12 @@ from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.rules.base import Found, Rule
-from reviewer.rules.inspected import read_sources
-from reviewer.rules.ownfile import is_own_file
-from reviewer.rules.uses import used
-from reviewer.rules.writing import writes
+from reviewer.files.ownfile import is_own_file
+from reviewer.files.writing import writes
+from reviewer.finding.inspected import read_sources
+from reviewer.following.uses import used
+from reviewer.found import Found
+from reviewer.rules.base import Rule
 from reviewer.script import Script
 
 _OPENING = ("builtins.open", "io.open", "codecs.open", "io.open_code", "tokenize.open", "io.FileIO", "os.open")

@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.found import Found
 from reviewer.nodes import children
-from reviewer.rules.base import Found, Rule
+from reviewer.rules.base import Rule
 from reviewer.script import Script
 from reviewer.values import Own
 

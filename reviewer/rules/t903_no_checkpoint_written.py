@@ -8,9 +8,10 @@ from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.rules.base import Found, Rule
-from reviewer.rules.certain import is_dead
-from reviewer.rules.written import find_writes
+from reviewer.files.written import find_writes
+from reviewer.following.certain import is_dead
+from reviewer.found import Found
+from reviewer.rules.base import Rule
 from reviewer.script import Script
 
 CHECKPOINT = "out/final.pt"

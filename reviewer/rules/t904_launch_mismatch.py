@@ -7,13 +7,14 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.environment.argv import find_words
+from reviewer.environment.flags import find_flags
+from reviewer.environment.launched import give
+from reviewer.following.certain import ending_early, is_certain
+from reviewer.found import Found
 from reviewer.launch import LaunchFacts
 from reviewer.policy import LAUNCHER_VARIABLES
-from reviewer.rules.argv import find_words
-from reviewer.rules.base import Found, Rule
-from reviewer.rules.certain import ending_early, is_certain
-from reviewer.rules.flags import find_flags
-from reviewer.rules.launched import give
+from reviewer.rules.base import Rule
 from reviewer.script import Script
 from reviewer.values import ENVIRON
 

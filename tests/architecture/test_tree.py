@@ -67,7 +67,7 @@ def own_lines(path: Path) -> int:
 
 def test_the_median_module_is_short() -> None:
     product = [path for path in modules() if "tests" not in path.parts and path.name != "__init__.py"]
-    product = [path for path in product if not path.stem.endswith("_examples")]
+    product = [path for path in product if "reviewer/examples/" not in path.as_posix()]
     assert median(own_lines(path) for path in product) <= MEDIAN_CAP
 
 

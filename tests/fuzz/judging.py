@@ -13,7 +13,7 @@ from types import FrameType
 import libcst
 
 from reviewer import Context, LaunchFacts, Policy, Report, fix, review
-from reviewer.frozen import Accepted, Frozen
+from reviewer.baselines.frozen import Accepted, Frozen
 from reviewer.wording import told
 from tests.fuzz.corpus import examples, scripts
 from tests.fuzz.mutation import mutant

@@ -7,9 +7,10 @@ import pytest
 
 from reviewer import Context, Report, audit, child, collected, fix, review
 from reviewer.budget import TooMuch
+from reviewer.found import Edit, Found
 from reviewer.report import Finding, Knob
 from reviewer.rules import load
-from reviewer.rules.base import Edit, Found, Rule
+from reviewer.rules.base import Rule
 from reviewer.rules.k101_env_read import EnvRead
 from reviewer.script import Script
 from tests.reviewer.scripts import BASELINE, KNOBS

@@ -7,7 +7,7 @@ import libcst
 import pytest
 
 from reviewer import Policy, review
-from reviewer.rules.reads import find_reads
+from reviewer.files.reads import find_reads
 from reviewer.script import Script
 from tests.reviewer.scripts import BASELINE
 

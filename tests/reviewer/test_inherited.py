@@ -5,8 +5,8 @@ import ast
 import pytest
 
 from reviewer import Policy, review
-from reviewer.inherited import _Code
-from reviewer.repair import repair
+from reviewer.baselines.inherited import _Code
+from reviewer.repairs.repair import repair
 
 KIT = """\
 import os

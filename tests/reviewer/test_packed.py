@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 
 from reviewer import Policy, Report, review
-from reviewer.shellvalues import Unpacked
+from reviewer.packed.shellvalues import Unpacked
 from reviewer.unwrap import unpack
 from tests.reviewer.scripts import BASELINE, KNOBS
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from reviewer.evaluation.reach import MOST, reached_at_evaluation
 from reviewer.facts import Reached
 from reviewer.policy import Policy
-from reviewer.reach import MOST, reached_at_evaluation
 from reviewer.script import Script
 
 LOADER = "def load_for_eval(checkpoint_path, device):\n    return {}\n"

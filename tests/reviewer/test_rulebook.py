@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from reviewer import child, rules_in_force
-from reviewer.examples import MARK, examples_of, readable
+from reviewer.examples.source import MARK, examples_of, readable
 from reviewer.policy import CATALOGUE
 from reviewer.rules import load
 
@@ -47,10 +47,12 @@ def test_the_examples_are_those_that_the_rules_are_tested_with() -> None:
 
 
 def test_examples_are_put_together_as_the_source_says(tmp_path: Path) -> None:
-    (tmp_path / "more.py").write_text("HEAD = 'import a\\n'\nMORE = ('x', HEAD + 'y')\n")
-    source = tmp_path / "rule.py"
+    (tmp_path / "examples").mkdir()
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "examples/more.py").write_text("HEAD = 'import a\\n'\nMORE = ('x', HEAD + 'y')\n")
+    source = tmp_path / "rules/rule.py"
     source.write_text(
-        "from reviewer.rules.more import HEAD as H, MORE\nN = 2\nclass A:\n"
+        "from reviewer.examples.more import HEAD as H, MORE\nN = 2\nclass A:\n"
         "    VALID: ClassVar = ('a', H + 'b', f'{H}c{N!r}', *MORE, made(), 'd'.replace('d', 'e'), ('f' 'g'), 'h' * N)\n"
         "    OTHER = MORE + ('z',)\n    ROUND = ROUND\n"
     )

@@ -5,7 +5,7 @@ import pytest
 from reviewer import LaunchFacts
 from reviewer.audit import _apply, _place
 from reviewer.catalogue import CATALOGUE
-from reviewer.examples import marked
+from reviewer.examples.source import marked
 from reviewer.rules import load
 from reviewer.rules.base import Rule
 from reviewer.script import Script

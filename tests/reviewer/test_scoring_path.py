@@ -5,9 +5,9 @@ import time
 import libcst
 import pytest
 
+from reviewer.found import Found
 from reviewer.policy import Policy
 from reviewer.rules import load
-from reviewer.rules.base import Found
 from reviewer.script import Script
 
 RULES = {rule.code: rule for rule in load()}

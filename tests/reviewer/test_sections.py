@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reviewer import Policy, PolicyError, Report, review
-from reviewer.frozen import Accepted, FrozenError, sections_of, with_texts
+from reviewer.baselines.frozen import Accepted, FrozenError, sections_of, with_texts
 
 LOADER = '''\
 CHUNK = 4

@@ -9,7 +9,7 @@ import pytest
 
 import reviewer
 from reviewer import Policy, review
-from reviewer.rules.base import Found
+from reviewer.found import Found
 from reviewer.rules.d301_network import Network
 from reviewer.script import Script
 from tests.reviewer.scripts import BASELINE, KNOBS

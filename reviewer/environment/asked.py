@@ -1,0 +1,54 @@
+"""Where a script asks about the machine, the clock or the files around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from reviewer.environment.hosts import ASKING, ASKING_METHODS, CALLED, FAMILIES, SAID, Kind
+from reviewer.files.paths import HOLE, leads_outside, shown
+from reviewer.files.reads import DATA_END, MANY, written
+from reviewer.files.splits import is_own
+from reviewer.following.sources import is_of_checkpoint
+from reviewer.script import Script
+from reviewer.wording import clip
+
+
+def asked(script: Script) -> Iterator[tuple[cst.CSTNode, Kind, str]]:
+    """Yield what says something about the surroundings, with its kind and how to say it."""
+    for path, calls in script.called.items():
+        kind: Kind | None = CALLED.get(path) or ("host" if path.startswith(FAMILIES) else None)
+        if kind is not None:
+            yield from ((call, kind, f"What `{clip(path, 60)}` says") for call in calls)
+        elif path in ASKING:
+            for call in calls:
+                if call.args and (name := _missing(script, call.args[0].value)):
+                    yield call, "file", f"Whether `{clip(name, 80)}` is there"
+    for path, said in SAID.items():
+        module, _, word = path.rpartition(".")
+        for mention in script.mentions.get(word, ()) if module.partition(".")[0] in script.text else ():
+            above = script.tree.parent(mention)
+            node = above if isinstance(above, cst.Attribute) and above.attr is mention else mention
+            if not isinstance(above, cst.ImportAlias) and path in script.values.paths(node):
+                yield node, said, f"What `{path}` says"
+    for method in sorted(ASKING_METHODS & script.mentions.keys()):
+        for mention in script.mentions[method]:
+            above = script.tree.parent(mention)
+            asking = script.tree.parent(above) if isinstance(above, cst.Attribute) else None
+            if not isinstance(above, cst.Attribute) or not isinstance(asking, cst.Call) or asking.func is not above:
+                continue
+            if not any(p in ASKING for p in script.path_of(asking)) and (name := _missing(script, above.value)):
+                yield asking, "file", f"Whether `{clip(name, 80)}` is there"
+
+
+def _missing(script: Script, node: cst.BaseExpression) -> str:
+    """Return the name of a file that the run does not write; empty where it does, or where nothing is known."""
+    found = script.paths.of(node)
+    for text, _ in found if len(found) <= MANY else ():  # more are all that a helper can return
+        known = text.strip("\1/.") and not text.startswith((HOLE, "/", "~")) and not leads_outside(text, script.policy)
+        if not known or text == "None" or is_own(text) or DATA_END.search(text.lower()) or text in written(script):
+            continue
+        if not is_of_checkpoint(script, node):
+            return shown(text)
+    return ""

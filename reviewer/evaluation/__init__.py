@@ -1,0 +1,1 @@
+"""What is scored, beside what was trained."""

@@ -1,0 +1,256 @@
+"""Compares training and evaluation of every function that the scored model can run, and says what differs.
+
+For each such function that asks a question (`flow.py`), the logits of both runs are compared: what a loss is computed
+of, and what is returned. Logits that are the same make the question harmless. Logits of one path that are the other's
+with something put on top are a transform on one path only. Anything else is a fork. Which questions matter is found
+by answering them one at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import libcst as cst
+
+from reviewer.evaluation.flow import EVAL_FLAG, TARGET, TRAIN_FLAG, Run
+from reviewer.evaluation.oracles import WORDS, Watched, switches, watched
+from reviewer.evaluation.products import is_given_all, is_same_product, names_a_kernel, trains_faster
+from reviewer.evaluation.terms import Terms
+from reviewer.fold import names_in
+from reviewer.scope import parameters
+from reviewer.script import Script
+
+_MOST_QUESTIONS = 24
+
+
+Kind = Literal["fork", "transform", "doubt", "restored", "opaque", "harmless"]
+
+
+@dataclass(frozen=True)
+class Fork:
+    """A place where training and evaluation part. `where` is the question, or the operation of one path only.
+
+    `doubt` is a fork that may be none: logits spelled in two ways over one trunk, or a cache that is made anew.
+    `restored` is one that the training comes to as well. `seen` are the two runs, for a repair.
+    """
+
+    kind: Kind
+    where: cst.CSTNode
+    function: str
+    seen: Comparison = field(compare=False)
+
+
+def find_forks(script: Script) -> list[Fork]:
+    """Return what parts training from evaluation, in every function reachable from the scored model."""
+    marks = watched(script)
+    within, found = _run_by_models(script), list[Fork]()
+    for function in _asking_functions(
+        script, {*WORDS, *marks.attributes, *_last_parts(marks.names), *switches(script)}
+    ):
+        sees = marks if id(function) in within else replace(marks, oracles=False)
+        found.extend(Comparison(script, function, sees).forks())
+    return found
+
+
+def _last_parts(names: Iterable[str]) -> Iterator[str]:
+    return (n.rsplit(".", 1)[-1] for n in names)
+
+
+def _run_by_models(script: Script) -> set[int]:
+    """Return the ids of the functions that a model's `forward` can run, not counting methods of other things.
+
+    The call graph knows methods by their names alone, so a loader's `take` looks like a tensor's.
+    """
+    models = {id(c) for c in script.tree.of(cst.ClassDef) if _is_model(script, c)}
+
+    def belongs(function: cst.CSTNode) -> bool:
+        home = script.scopes.of(function).node
+        return not isinstance(home, cst.ClassDef) or id(home) in models
+
+    starts = [f for f in script.forwards if f.name.value != "load_for_eval" and belongs(f)]
+    others = {key for key, function in script.calls.functions.items() if not belongs(function)}
+    return script.calls.reachable(starts, but=others)
+
+
+def _is_model(script: Script, node: cst.ClassDef) -> bool:
+    """Tell whether a class is a layer: it has a `forward`, or what it inherits from may have one."""
+    return "forward" in script.scopes.scope(node).names or bool(node.bases)
+
+
+def _asking_functions(script: Script, asking: set[str]) -> Iterator[cst.FunctionDef]:
+    """Yield the functions that the scored model can run and that can ask a question at all."""
+    for _ in range(3):  # a constant made of a constant made of a flag is followed that far
+        for assign in script.tree.of(cst.Assign):
+            at_module = script.tree.parent(script.tree.parent(assign) or assign) is script.tree.module
+            if at_module and names_in(assign.value) & asking:
+                for target in assign.targets:
+                    asking |= names_in(target.target)
+        for function in script.tree.of(cst.FunctionDef):
+            returns = script.scopes.returns.get(id(function), [])
+            if len(returns) == 1 and len(function.body.body) <= 3 and names_in(returns[0]) & asking:
+                asking.add(function.name.value)
+    wanted = {id(script.scopes.function_of(n)) for n in script.tree.of(cst.Name) if n.value in asking}
+    reachable = script.calls.reachable(script.forwards)
+    for function in script.tree.of(cst.FunctionDef):
+        if id(function) not in reachable or function.name.value == "load_for_eval":
+            continue
+        named = any(_is_flag(p.name.value) for p in parameters(function))
+        if id(function) in wanted or named:
+            yield function
+
+
+def _is_flag(name: str) -> bool:
+    return bool(EVAL_FLAG.match(name) or TRAIN_FLAG.match(name) or TARGET.match(name))
+
+
+class Comparison:
+    """Both runs of one function, and which of its questions make them differ."""
+
+    def __init__(self, script: Script, function: cst.FunctionDef, marks: Watched) -> None:
+        self.script, self.node, self.marks = script, function, marks
+        self.terms = Terms(script.budget)
+        self.train = self._run(lambda question: False)
+        self.eval = self._run(lambda question: True)
+        for said in (*self.train.judged, *self.train.returned):
+            self.terms.trained |= self.terms.below(said)
+        self.questions = {**self.train.questions, **self.eval.questions}
+        self.guilty: list[cst.CSTNode] = []
+
+    def _run(self, evaluating: Callable[[int], bool]) -> Run:
+        run = Run(self.script, self.terms, self.marks, evaluating)
+        run.function(self.node)
+        return run
+
+    def forks(self) -> Iterator[Fork]:
+        if not self.questions:
+            return
+        name = self.node.name.value
+        train, scored = self._logits(self.train, True), self._logits(self.eval, False)
+        kinds = [self._kind(e, train) for e in scored if e not in train]
+        if not kinds and scored:
+            kinds += [self._kind(scored[0], [t]) for t in self._unscored(scored)]
+        guilty = set(self._guilty()) if kinds else set()
+        self.guilty = [node for question, node in self.questions.items() if question in guilty]
+        places = {id(self.place(n)): self.place(n) for q, n in self.questions.items() if q in guilty}
+        if kinds and not places:
+            places = {id(self.place(n)): self.place(n) for n in self.questions.values()}
+        in_doubt = bool(guilty) and all(_asks_for_staleness(self.questions[q]) for q in guilty)
+        restored = bool(guilty) and all(self._is_restored(self.questions[q]) for q in guilty)
+        for kind, where in kinds:
+            kind = "restored" if restored else "doubt" if in_doubt else kind
+            if kind == "transform" and where is not None:
+                yield Fork(kind, where, name, self)
+            else:
+                yield from (Fork(kind, place, name, self) for place in places.values())
+        asked = {id(p): p for p in map(self.place, self.questions.values())}
+        for node in self.questions.values():
+            place = self.place(node)
+            if id(place) not in places and not isinstance(node, cst.Param) and not self._is_within(place, asked):
+                yield Fork("harmless", place, name, self)
+
+    def _is_restored(self, question: cst.CSTNode) -> bool:
+        """Tell whether a question is an attribute that the training sets as `load_for_eval` does."""
+        return isinstance(question, cst.Attribute) and question.attr.value in self.marks.restored
+
+    def _is_within(self, place: cst.CSTNode, asked: Mapping[int, cst.CSTNode]) -> bool:
+        """Tell whether a place is only come to where another question has been answered."""
+        below = place
+        for above in self.script.tree.ancestors(place):
+            if above is self.node:
+                return False
+            if isinstance(above, cst.If | cst.IfExp) and below is not above.test and id(above.test) in asked:
+                return True
+            below = above
+        return False
+
+    def _logits(self, run: Run, training: bool) -> list[int]:
+        """Return what a run says about the next token: what its losses judge, and what it returns beside losses."""
+        found = list(run.judged)
+        for returned in run.returned:
+            term = self.terms.get(returned)
+            for part in self.terms.parts(returned) if term[0] == "tuple" else (returned,):
+                # What is made of a loss, or of the targets themselves, is a loss.
+                if part != self.terms.none and not self.terms.below(part) & (run.losses | run.targets):
+                    found.append(part)
+        return list(dict.fromkeys(self.terms.plain(f, training) for f in found))
+
+    def _unscored(self, scored: list[int]) -> Iterator[int]:
+        """Yield what training returns, or computes a returned loss of, where evaluation never says anything like it.
+
+        Under `if self.flag and self.training: return …` training may come to what follows as well, so what evaluation
+        says is always among what training does.
+        """
+        heard = {*scored, *self._logits(self.eval, True)}
+        run = self.train
+        for returned in run.returned:
+            inside = self.terms.below(returned)
+            if inside & (run.losses | run.targets):
+                said = [j for j in run.judged if j in inside]
+            else:
+                said = [returned] if returned != self.terms.none else []
+            plain = [self.terms.plain(s, True) for s in said]
+            if plain and not heard & {*plain, *(p for one in plain for p in self._parted(one))}:
+                yield plain[0]
+
+    def _parted(self, number: int) -> tuple[int, ...]:
+        return self.terms.parts(number) if self.terms.get(number)[0] == "tuple" else ()
+
+    def _kind(self, scored: int, train: list[int]) -> tuple[Kind, cst.CSTNode | None]:
+        terms = self.terms
+        inside = terms.below(scored)
+        asked = [self.script.tree.code(self.place(q)) for q in self.questions.values()]
+        faster = any(map(names_a_kernel, asked)) or any(
+            trains_faster(terms, t, inside) for t in (*train, *self.train.returned)
+        )
+        if faster and any(is_same_product(self.script, terms, scored, t) for t in train):
+            return "opaque", None
+        for t in train:
+            if terms.parts(t) and t in inside:
+                return "transform", terms.place(scored)
+            if terms.parts(scored) and scored in terms.below(t):
+                return "transform", terms.place(t)
+        core = terms.core(scored)
+        is_core = terms.parts(core) or "logit" in str(terms.get(core)[0])
+        if is_core and any(terms.core(t) == core for t in train):
+            return "transform", terms.place(scored)
+        unseen = [self.terms.plain(r, True) for r in self.train.returned if terms.below(r) & self.train.targets]
+        trunk = [p for p in terms.parts(core) if terms.parts(p)]
+        if any(set(trunk) & terms.below(t) for t in unseen):
+            if not self.train.judged:
+                return "opaque", None  # a fused loss: the training path never shows its logits
+            if terms.get(core)[0] not in {terms.get(terms.core(t))[0] for t in train}:
+                return "doubt", None
+        if any(is_given_all(terms, scored, t) for t in train):
+            return "opaque", None
+        return "doubt" if faster else "fork", None
+
+    def _guilty(self) -> Iterator[int]:
+        """Yield the questions whose answer, changed alone, changes the logits of one of the two runs."""
+        if len(self.questions) > _MOST_QUESTIONS:
+            yield from self.questions
+            return
+        train, scored = set(self._logits(self.train, True)), set(self._logits(self.eval, True))
+        for question in self.questions:
+            one = self._run(lambda q, asked=question: q == asked)  # type: ignore[misc]
+            two = self._run(lambda q, asked=question: q != asked)  # type: ignore[misc]
+            new = set(self._logits(one, True)) - train if train else set()  # a fused loss shows nothing to compare
+            if new or set(self._logits(two, True)) - scored:
+                yield question
+
+    def place(self, question: cst.CSTNode) -> cst.CSTNode:
+        """Return what to show of a question: the whole test that it is part of."""
+        below = question
+        for above in self.script.tree.ancestors(question):
+            if isinstance(above, cst.If | cst.IfExp | cst.While) and above.test is below:
+                return above.test
+            if isinstance(above, cst.BaseSmallStatement | cst.BaseCompoundStatement):
+                break
+            below = above
+        return question
+
+
+def _asks_for_staleness(question: cst.CSTNode) -> bool:
+    """Tell whether a question is `cache.is_inference()`: what inference mode has made cannot be trained with."""
+    return isinstance(question, cst.Call) and "is_inference" in names_in(question.func)

@@ -1,0 +1,1 @@
+"""Places of one kind in a script, for the rules that ask about them."""

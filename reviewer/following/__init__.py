@@ -1,0 +1,1 @@
+"""Where a value comes from and where it goes, through names, fields, helpers and calls."""

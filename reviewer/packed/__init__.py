@@ -1,0 +1,1 @@
+"""Scripts that carry another one: decoded without being run."""

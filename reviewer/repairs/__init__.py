@@ -1,0 +1,1 @@
+"""Repairs of a text: edits that leave every other byte alone."""

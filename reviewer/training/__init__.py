@@ -1,0 +1,1 @@
+"""How a script trains: what is learned from which losses, and where steps begin and end."""

@@ -11,13 +11,13 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import libcst as cst
 
 from reviewer import gate
 from reviewer.classes import ask_plainly
+from reviewer.making import quickly
 from reviewer.nodes import GETTERS, getter
 from reviewer.places import Places, Span
 
@@ -27,24 +27,6 @@ M = TypeVar("M", bound=cst.CSTNode)
 ask_plainly()
 
 _NOT_NODES = frozenset({type(None), str, bool, cst.MaybeSentinel})
-
-
-@contextmanager
-def _trusted() -> Iterator[None]:
-    """Let nodes be made without the checks that libcst makes for nodes built by hand: the parser's are right.
-
-    They cost a fifth of the parse. The audit's process has one thread, so nobody else builds nodes meanwhile.
-    """
-    checks = cst.CSTNode.__post_init__
-    cst.CSTNode.__post_init__ = _unchecked  # type: ignore[method-assign,assignment]
-    try:
-        yield
-    finally:
-        cst.CSTNode.__post_init__ = checks  # type: ignore[method-assign]
-
-
-def _unchecked(node: cst.CSTNode) -> None:
-    pass
 
 
 class Tree:
@@ -57,7 +39,7 @@ class Tree:
         self.text = text
         self.compiled: ast.Module | None = None
         self.outside = outside
-        with _trusted():
+        with quickly():
             self.module = cst.parse_module(text)
         self._nodes: dict[type, list[Any]] = defaultdict(list)
         self.parents: dict[int, cst.CSTNode] = {}  # id(node) -> the node that holds it; the module has none

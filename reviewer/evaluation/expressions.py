@@ -24,8 +24,9 @@ from reviewer.evaluation.oracles import (
 from reviewer.evaluation.terms import EVERY, ORACLE_EVAL, ORACLE_TRAIN, Terms
 from reviewer.fold import names_in
 from reviewer.nodes import children
-from reviewer.scope import Binding, dotted
+from reviewer.scope import Binding, dotted, parameters
 from reviewer.script import Script
+from reviewer.values import Ref
 
 _LOSS = re.compile(r"(^|[._])(\w*cross_entropy\w*|nll_loss|\w*ce_loss|\w*loss_fn|criterion|CrossEntropyLoss\(\))$")
 _PICK = re.compile(r"(^|[._])(gather|take_along_dim)$")
@@ -42,6 +43,9 @@ class Expressions:
         self.losses: set[int] = set()
         self.targets: set[int] = set()
         self._env: dict[str, int] = {}
+        self.nested: dict[str, set[str]] = {}  # functions inside of this one, with the names in them
+        self.returned: list[int] = []
+        self._asking: set[int] = set()  # those among them that ask a question on the way
         self._flags: dict[int, int] = {}  # id(constant, property or small function) -> the answer it gives, if any
 
     def _question(self, node: cst.CSTNode, in_training: bool) -> int:
@@ -96,6 +100,12 @@ class Expressions:
                 return value
             case cst.Call():
                 return self._call(node)
+            case cst.Lambda():
+                return self._lambda(node)
+            case cst.Yield() if node.value is not None:
+                value = self._eval(node.value.item if isinstance(node.value, cst.From) else node.value)
+                self.returned.append(value)
+                return make(("node Yield", value))
             case cst.Tuple() | cst.List():
                 return make(("tuple", *(self._eval(e.value) for e in node.elements)), node)
             case cst.Subscript():
@@ -115,6 +125,15 @@ class Expressions:
                 self._env = saved
                 return value
         return self._generic(node)
+
+    def _lambda(self, node: cst.Lambda) -> int:
+        """Return what a lambda gives for open arguments, with what its defaults are here."""
+        saved = dict(self._env)
+        given = [self._eval(param.default) for param in parameters(node) if param.default is not None]
+        self._env.update({p.name.value: self.terms.make((f"#{p.name.value}",)) for p in parameters(node)})
+        value = self.terms.make(("node Lambda", self._eval(node.body), *given))
+        self._env = saved
+        return value
 
     def _generic(self, node: cst.CSTNode) -> int:
         parts = [self._eval(c) for c in children(node)]
@@ -162,10 +181,15 @@ class Expressions:
         if id(node) not in self._flags:
             self._flags[id(node)] = _OPEN  # one that asks itself gives no answer
             saved, self._env = self._env, {}
+            before = len(self.questions)
             self._flags[id(node)] = self._eval(wanted)
             self._env = saved
+            if len(self.questions) > before:
+                self._asking.add(id(node))
         value = self._flags[id(node)]
-        answers = value >= 0 and self.terms.truth(value) is not None and value != self.terms.none
+        answers = value >= 0 and (
+            id(node) in self._asking or (self.terms.truth(value) is not None and value != self.terms.none)
+        )
         return value if answers else otherwise
 
     def _attribute(self, node: cst.Attribute) -> int:
@@ -255,7 +279,7 @@ class Expressions:
         args: list[Any] = []
         first = 0
         for arg in node.args:
-            if arg.keyword is not None and arg.keyword.value.startswith("max_seqlen"):
+            if arg.keyword is not None and arg.keyword.value.startswith("max_seqlen") and self._is_foreign(node.func):
                 continue  # how long the rows of a batch may get, which sizes buffers
             if arg.keyword is not None:
                 args.append(arg.keyword.value)
@@ -315,6 +339,11 @@ class Expressions:
         return isinstance(part, str) or (
             self.terms.is_data(part) and not is_constant_maker(str(self.terms.get(part)[0]))
         )
+
+    def _is_foreign(self, node: cst.BaseExpression) -> bool:
+        """Tell whether a function is imported, and not of this file."""
+        values = self.script.values.of(node)
+        return bool(values) and all(isinstance(value, Ref) for value in values) and not dotted(node).startswith("self.")
 
     def _is_module(self, node: cst.CSTNode) -> bool:
         """Tell whether `node.f(...)` calls a function of a module, so that `node` is no data."""

@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 import libcst as cst
 
 from reviewer.budget import TooMuch
-from reviewer.evaluation.expressions import Expressions
+from reviewer.evaluation.in_place import InPlace
 from reviewer.evaluation.oracles import FAILING, Watched
-from reviewer.evaluation.terms import EVERY, Terms
+from reviewer.evaluation.terms import Terms
 from reviewer.fold import names_in
 from reviewer.scope import dotted, parameters
 from reviewer.script import Script
@@ -30,14 +30,14 @@ TARGET = re.compile(r"(targets?|labels?|tgt|y|targets?_seq|target_ids|next_token
 _MOST_STEPS = 20_000
 
 
-class Run(Expressions):
+class Run(InPlace):
     """One symbolic run of a function."""
 
     def __init__(self, script: Script, terms: Terms, watched: Watched, evaluating: Callable[[int], bool]) -> None:
         super().__init__(script, terms, watched, evaluating)
-        self.returned: list[int] = []
         self.ran: set[int] = set()  # the ids of the statements that this run has come to
         self._steps = 0
+        self._exits: list[tuple[bool, dict[str, int]]] = []  # how the loop that runs is left: by a break?
 
     def function(self, node: cst.FunctionDef) -> None:
         """Run a whole function with open parameters."""
@@ -80,7 +80,14 @@ class Run(Expressions):
                     node.target, self.terms.make((name, self._eval(node.target), self._eval(node.value)), node)
                 )
             case cst.Expr():
-                self._in_place(node.value, self._eval(node.value))
+                self._eval(node.value)
+            case cst.Del():
+                self._delete(node.target)
+            case cst.Break() | cst.Continue():
+                self._exits.append((isinstance(node, cst.Break), self._env))
+                return True
+            case cst.Assert():
+                self._eval(node.test)
             case cst.If():
                 return self._if(node)
             case cst.For() | cst.While():
@@ -90,18 +97,22 @@ class Run(Expressions):
             case cst.Try() | cst.TryStar():
                 return self._try(node)
             case cst.Match():
-                arms = [c.body.body for c in node.cases]
-                self._join(self._eval(node.subject), arms)
+                return self._match(self._eval(node.subject), node.cases)
+            case cst.FunctionDef():
+                self._define(node)
         return False
 
-    def _in_place(self, node: cst.BaseExpression, value: int) -> None:
-        """`logits.mul_(2)` changes `logits`, and `rows.append(x)` a list that was empty."""
-        if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
-            name, of = node.func.attr.value, node.func.value
-            if name == "append" and isinstance(of, cst.Name) and self._env.get(of.value) == self.terms.make(("tuple",)):
-                self._env[of.value] = self.terms.make((EVERY, self.terms.parts(value)[-1]))
-            if name.endswith("_") and not name.endswith("__") and dotted(node.func.value):
-                self._env[dotted(node.func.value)] = value
+    def _define(self, node: cst.FunctionDef) -> None:
+        """Remember what a function inside of this one may read of it."""
+        self.nested[node.name.value] = names_in(node.body) - {node.name.value}
+        self._env.pop(node.name.value, None)
+
+    def _delete(self, target: cst.CSTNode) -> None:
+        if isinstance(target, cst.Tuple | cst.List):
+            for element in target.elements:
+                self._delete(element.value)
+        elif isinstance(target, cst.Subscript | cst.Attribute):
+            self._assign(target, self.terms.make(("deleted",)))
 
     def _if(self, node: cst.If) -> bool:
         test = self._eval(node.test)
@@ -115,34 +126,83 @@ class Run(Expressions):
             return self._block(node.body.body if known else other)
         return self._join(test, [node.body.body, other])
 
+    def _match(self, subject: int, cases: Sequence[cst.MatchCase]) -> bool:
+        """Run the cases as a chain of questions; what no case takes runs on."""
+        if not cases:
+            return False
+        case, rest = cases[0], cases[1:]
+        test = self._pattern(case.pattern, subject)
+        if case.guard is not None and self.terms.truth(test) is not False:
+            guard = self._eval(case.guard)
+            test = guard if self.terms.truth(test) else self.terms.make(("and", test, guard))
+            test = self.terms.false if self.terms.truth(guard) is False else test
+        known = self.terms.truth(test)
+        if known is not None:
+            return self._block(case.body.body) if known else self._match(subject, rest)
+        return self._either_of(test, [lambda: self._block(case.body.body), lambda: self._match(subject, rest)])
+
+    def _pattern(self, pattern: cst.CSTNode, subject: int) -> int:
+        """Return whether a pattern fits, as a term, and bind what it catches."""
+        terms = self.terms
+        match pattern:
+            case cst.MatchAs(pattern=None, name=name):
+                if name is not None:
+                    self._env[name.value] = subject
+                return terms.true
+            case cst.MatchSingleton(value=value) | cst.MatchValue(value=value):
+                one, known = self._eval(value), (terms.true, terms.false, terms.none)
+                if one in known and subject in known:
+                    return terms.true if one == subject else terms.false
+                return terms.make(("compare", subject, one))
+        for name in names_in(pattern):
+            self._env[name] = terms.make(("part", subject, f"'{name}'"))
+        asked = [self._question(pattern, True)] if "training" in names_in(pattern) else []
+        return terms.make((f"case {type(pattern).__name__} {self.script.tree.code(pattern)}", subject, *asked))
+
     def _join(self, test: int, arms: Sequence[Sequence[cst.CSTNode]]) -> bool:
+        return self._either_of(test, [lambda arm=arm: self._block(arm) for arm in arms])  # type: ignore[misc]
+
+    def _either_of(self, test: int, arms: Sequence[Callable[[], bool]]) -> bool:
         start, ends = self._env, []
         for arm in arms:
             self.terms.budget.spend(len(start) // 16)
             self._env = dict(start)
-            if not self._block(arm):
+            if not arm():
                 ends.append(self._env)
         if not ends:
             self._env = start
             return True
+        self._meet(test, ends)
+        return False
+
+    def _meet(self, test: int, ends: Sequence[dict[str, int]]) -> None:
+        """Go on with what several ways have come to."""
         self._env = ends[0]
         for end in ends[1:]:
             for name in {*self._env, *end}:
                 missing = self.terms.make((f"#{name}",))
                 one, two = self._env.get(name, missing), end.get(name, missing)
                 self._env[name] = one if one == two else self.terms.make(("phi", test, one, two))
-        return False
 
     def _loop(self, node: cst.For | cst.While) -> None:
-        start = dict(self._env)
+        start, outer = dict(self._env), self._exits
         over = self._eval(node.iter if isinstance(node, cst.For) else node.test)
+        if isinstance(node, cst.While) and self.terms.truth(over) is False:
+            return
+        self._exits = []
         if isinstance(node, cst.For):
             self._assign(node.target, self.terms.make(("each", over)))
-        self._block(node.body.body)
+        ended = self._block(node.body.body)
+        exits, self._exits = self._exits, outer
+        if exits:
+            self._env = dict(self._env)
+            self._meet(self.terms.make(("left", over)), [*([] if ended else [self._env]), *(env for _, env in exits)])
         for name, value in list(self._env.items()):
             if name in start and start[name] != value:
                 self._env[name] = self.terms.make(("loop", over, start[name], value))
-        if node.orelse is not None:
+        if node.orelse is not None and any(is_break for is_break, _ in exits):
+            self._join(self.terms.make(("left", over)), [node.orelse.body.body, ()])
+        elif node.orelse is not None:
             self._block(node.orelse.body.body)
 
     def _with(self, node: cst.With) -> bool:

@@ -36,6 +36,12 @@ ELEMENTWISE = re.compile(
 
 _SPLIT = re.compile(r"\.(chunk|split|tensor_split)$")  # without a dimension: along the first one
 _JOIN = re.compile(r"(^|\.)(cat|concat)$")
+_VIEW = re.compile(
+    r"\.(view|view_as|reshape|flatten|unflatten|contiguous|squeeze|unsqueeze|transpose|permute|chunk|split|tensor_split"
+    r"|unbind|narrow|select|expand|expand_as|diagonal|movedim|swapaxes|unfold|t|numpy|detach|float|half|bfloat16|double|to"
+    r"|type|type_as|requires_grad_|view_as_real|view_as_complex|rearrange|__getitem__|values|items|get)_?$"
+)
+_MOST_ROOTS = 64
 EVERY = "every"  # a list that a loop or a comprehension makes
 ORACLE_TRAIN, ORACLE_EVAL = "oracle in training", "oracle in evaluation"
 
@@ -113,6 +119,28 @@ class Terms:
                 todo.extend(self.parts(one))
         self.budget.spend(len(seen))
         return seen
+
+    def roots(self, number: int) -> set[int]:
+        """Return what a term may share its numbers in memory with: `x` of `x.view(-1)[0]`, and itself."""
+        found: set[int] = set()
+        todo = [number]
+        while todo and len(found) < _MOST_ROOTS:
+            one = todo.pop()
+            term, parts = self._terms[one], self.parts(one)
+            name = str(term[0])
+            if one in found:
+                continue
+            if name in ("phi", "loop"):
+                todo += parts[1:]
+            elif name in ("tuple", "node List", "store", "changed", EVERY):
+                todo += parts
+            elif parts and (name in ("slice", "item", "part", "each") or _VIEW.search(name)):
+                todo.append(parts[0])
+            elif name == "attr" and self._data[parts[0]]:
+                todo.append(parts[0])
+            found.add(one)
+        self.budget.spend(len(found))
+        return found
 
     def plain(self, number: int, training: bool) -> int:
         """Return the term without what does not change the model's answer."""

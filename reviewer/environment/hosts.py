@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-Kind = Literal["host", "clock", "device", "file"]
+# A "chance" or a "setting" of the process matters where it is counted with; a test of it chooses a colour of the
+# log, a kernel that is there or not, and the like.
+Kind = Literal["host", "clock", "device", "file", "chance", "setting"]
 
 _MACHINE = (
     "socket.gethostname socket.getfqdn socket.gethostbyname socket.gethostbyaddr socket.if_nameindex platform.node "
@@ -25,12 +27,31 @@ _MACHINE = (
 )
 _SAID = (
     "sys.platform sys.executable sys.prefix sys.base_prefix sys.exec_prefix os.name time.tzname time.timezone "
-    "time.altzone time.daylight"
+    "time.altzone time.daylight builtins.__debug__ sys.flags sys._xoptions sys.warnoptions"
+)
+_CHANCE = "os.urandom os.getrandom uuid.uuid4 builtins.id torch.seed secrets. random.SystemRandom()."
+_SETTING = (
+    "sys.stdout.isatty sys.stderr.isatty sys.stdin.isatty sys.getdefaultencoding sys.getrecursionlimit "
+    "sys.getswitchinterval gc.get_count gc.get_stats gc.get_threshold gc.isenabled importlib.metadata. "
+    "importlib.util.find_spec signal.getsignal signal.getitimer signal.pthread_sigmask multiprocessing.current_process "
+    "multiprocessing.get_start_method multiprocessing.parent_process threading.current_thread os.nice os.umask "
+    "os.getpriority os.sched_getscheduler os.sched_getparam tempfile.gettempdir tempfile.mkdtemp tempfile.mktemp "
+    "os.path.getmtime os.path.getctime os.path.getatime sysconfig.get_config_var sysconfig.get_config_vars "
+    "sysconfig.get_paths sysconfig.get_path site.getsitepackages pkgutil.iter_modules platform.python_version "
+    "platform.python_build platform.python_compiler torch.get_float32_matmul_precision torch.backends.mkl.is_available "
+    "torch.backends.mkldnn.is_available torch.backends.openmp.is_available torch.backends.cpu.get_cpu_capability "
+    "torch.__config__. torch.distributed.is_torchelastic_launched torch.get_num_threads warnings.catch_warnings "
+    "logging.getLogger().getEffectiveLevel sys.getallocatedblocks"
+)
+_SETTING_SAID = (
+    "sys.path sys.stdout.encoding sys.stdout.name sys.meta_path sys.dont_write_bytecode warnings.filters "
+    "builtins.__file__ logging.getLogger().level logging.root.level"
 )
 _CLOCK = (
     "time.time time.time_ns time.localtime time.gmtime time.ctime time.strftime time.asctime time.perf_counter "
     "time.perf_counter_ns time.monotonic time.monotonic_ns time.process_time time.clock_gettime datetime.datetime.now "
-    "datetime.datetime.utcnow datetime.datetime.today datetime.date.today timeit.default_timer"
+    "datetime.datetime.utcnow datetime.datetime.today datetime.date.today timeit.default_timer email.utils.localtime "
+    "email.utils.formatdate"
 )
 # Common and honest where they only choose a kernel or a type of numbers.
 _DEVICE = (
@@ -38,13 +59,22 @@ _DEVICE = (
     "torch.cuda.device_count torch.cuda.get_arch_list torch.xpu.device_count torch.version.cuda torch.version.hip "
     "torch.backends.cudnn.version torch.__version__"
 )
-CALLED: dict[str, Kind] = {
-    **dict.fromkeys((p for p in _MACHINE.split() if not p.endswith(".")), "host"),
-    **dict.fromkeys(_CLOCK.split(), "clock"),
+_SPOKEN: dict[Kind, str] = {
+    "setting": _SETTING,
+    "chance": _CHANCE,
+    "host": _MACHINE,
+    "clock": _CLOCK,
+    "device": _DEVICE,
+}  # where two say the same, the later one counts
+CALLED: dict[str, Kind] = {p: kind for kind, paths in _SPOKEN.items() for p in paths.split() if p[-1] != "."}
+FAMILIES: dict[str, Kind] = {p: kind for kind, paths in _SPOKEN.items() for p in paths.split() if p[-1] == "."}
+SAID: dict[str, Kind] = {
+    **dict.fromkeys(_SETTING_SAID.split(), "setting"),
+    **dict.fromkeys(_SAID.split(), "host"),
     **dict.fromkeys(_DEVICE.split(), "device"),
 }
-FAMILIES = tuple(p for p in _MACHINE.split() if p.endswith("."))
-SAID: dict[str, Kind] = {**dict.fromkeys(_SAID.split(), "host"), **dict.fromkeys(_DEVICE.split(), "device")}
+# Of what is known about a file, these are of the place and the moment.
+OF_FILES = frozenset({"st_mtime", "st_ctime", "st_atime", "st_ino", "st_dev", "st_uid", "st_gid", "st_mtime_ns"})
 ASKING = frozenset(
     [
         f"{m}.{n}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from weakref import WeakKeyDictionary
 
 import libcst as cst
@@ -46,7 +47,7 @@ def branches(script: Script, start: cst.CSTNode, stop: Stop) -> Iterator[tuple[c
             found = _branch(below, above)
             if found and not (isinstance(above, cst.SubscriptElement) and _is_stored(script, above)):
                 yield above, found
-            more = _onwards(script, below, above)
+            more = onwards(script, below, above)
             if more is None:
                 below, above = above, script.tree.parent(above)
                 continue
@@ -87,17 +88,19 @@ def _is_text(node: cst.CSTNode) -> bool:
     return isinstance(node, cst.SimpleString | cst.FormattedString | cst.ConcatenatedString)
 
 
-def _onwards(script: Script, below: cst.CSTNode, above: cst.CSTNode) -> list[cst.CSTNode] | None:
+def onwards(script: Script, below: cst.CSTNode, above: cst.CSTNode) -> list[cst.CSTNode] | None:
     """Return where a value is met again, [] where its way ends, None where the next thing above is made of it."""
     match above:
+        case cst.Element():
+            return _one_of_many(script, above)
         case cst.Assign():
-            return [m for t in above.targets for m in _met(script, t.target)]
+            return [m for t in above.targets for m in read_in(script, t.target)]
         case cst.AnnAssign(target=target) | cst.AugAssign(target=target):
-            return _met(script, target) if below is not target else []
+            return read_in(script, target) if below is not target else []
         case cst.NamedExpr(target=target) if below is not target:
-            return [above, *_met(script, target)]
+            return [above, *read_in(script, target)]
         case cst.For(target=target) | cst.CompFor(target=target) if below is above.iter:
-            return _met(script, target)
+            return read_in(script, target)
         case cst.Return():
             function = script.scopes.function_of(above)
             sites = script.calls.sites.get(id(function), ()) if function is not None else ()
@@ -110,9 +113,27 @@ def _onwards(script: Script, below: cst.CSTNode, above: cst.CSTNode) -> list[cst
         case cst.Arg():
             call = script.tree.parent(above)
             return _into(script, above, call) if isinstance(call, cst.Call) else []
+        case cst.Param(name=name, default=default) if default is below:
+            function = script.tree.enclosing(above, cst.FunctionDef)
+            return read_in(script, name, function.body) if function is not None else []
         case cst.BaseStatement() | cst.BaseSmallStatement() | cst.BaseSuite() | cst.Param():
             return []
     return None
+
+
+def _one_of_many(script: Script, element: cst.Element) -> list[cst.CSTNode] | None:
+    """Return where `a` of `x, y = a, b` is met, which is not where `b` is; None where it is part of another thing."""
+    many = script.tree.parent(element)
+    given = script.tree.parent(many) if isinstance(many, cst.Tuple) else None
+    if not isinstance(given, cst.Assign) or not isinstance(many, cst.Tuple) or given.value is not many:
+        return None
+    at = next(n for n, one in enumerate(many.elements) if one is element)
+    found: list[cst.CSTNode] = []
+    for target in (t.target for t in given.targets):
+        if not isinstance(target, cst.Tuple | cst.List) or len(target.elements) != len(many.elements):
+            return None
+        found += read_in(script, target.elements[at].value)
+    return found
 
 
 def _into(script: Script, arg: cst.Arg, call: cst.Call) -> list[cst.CSTNode] | None:
@@ -123,7 +144,9 @@ def _into(script: Script, arg: cst.Arg, call: cst.Call) -> list[cst.CSTNode] | N
             for name, given in script.calls.arguments(value.node, call, value).items():
                 if given is arg.value:
                     wanted = [p.name for p in parameters(value.node) if p.name.value == name]
-                    found += [m for p in wanted for m in _met(script, p, value.node.body)]
+                    found += [m for p in wanted for m in read_in(script, p, value.node.body)]
+        elif isinstance(value, Own) and isinstance(value.node, cst.ClassDef):
+            found += _into_an_object(script, arg, call, value.node)
         elif not isinstance(value, Own) and value.path in _PLAIN:
             return None
     if isinstance(call.func, cst.Attribute) and call.func.attr.value in (
@@ -137,10 +160,26 @@ def _into(script: Script, arg: cst.Arg, call: cst.Call) -> list[cst.CSTNode] | N
     return found
 
 
-def _met(script: Script, target: cst.CSTNode, inside: cst.CSTNode | None = None) -> list[cst.CSTNode]:
+def _into_an_object(script: Script, arg: cst.Arg, call: cst.Call, made: cst.ClassDef) -> list[cst.CSTNode]:
+    """Return where an argument of a class is met: as a parameter of its `__init__`, or as the field of that name."""
+    makers = [
+        b.node for b in script.scopes.scope(made).names.get("__init__", ()) if isinstance(b.node, cst.FunctionDef)
+    ]
+    if not makers:
+        return _members(script, arg.keyword.value, made) if arg.keyword is not None else []
+    names = [p.name for p in parameters(makers[0])][1:]
+    at = next(n for n, one in enumerate(call.args) if one is arg)
+    if arg.keyword is not None:
+        wanted = [name for name in names if name.value == arg.keyword.value]
+    else:
+        wanted = names[at : at + 1]
+    return [m for name in wanted for m in read_in(script, name, makers[0].body)]
+
+
+def read_in(script: Script, target: cst.CSTNode, inside: cst.CSTNode | None = None) -> list[cst.CSTNode]:
     """Return the places where what is assigned to a target is read."""
     if isinstance(target, cst.Tuple | cst.List):
-        return [m for element in target.elements for m in _met(script, element.value)]
+        return [m for element in target.elements for m in read_in(script, element.value)]
     if isinstance(target, cst.Attribute):
         return _members(script, target.attr.value, target)
     if not isinstance(target, cst.Name):
@@ -153,8 +192,19 @@ def _met(script: Script, target: cst.CSTNode, inside: cst.CSTNode | None = None)
     if key not in known:
         script.budget.spend(_LOOKED_AT)
         mentions = script.mentions.get(target.value, ())[:_LOOKED_AT]
-        known[key] = [n for n in mentions if scopes.of(n).find(target.value) is bindings][: _MENTIONS + 1]
+        reads = (n for n in mentions if _is_read(script, n) and scopes.of(n).find(target.value) is bindings)
+        known[key] = list(islice(reads, _MENTIONS + 1))
     return list[cst.CSTNode](n for n in known[key] if n is not target)[:_MENTIONS]
+
+
+def _is_read(script: Script, name: cst.Name) -> bool:
+    """Tell whether a name is the variable, and not an attribute's or an argument's name or a target."""
+    match script.tree.parent(name):
+        case cst.Attribute(attr=word) | cst.Arg(keyword=word) | cst.Param(name=word) if word is name:
+            return False
+        case cst.AssignTarget() | cst.Global() | cst.NameItem() | cst.Del():
+            return False
+    return True
 
 
 def _members(script: Script, name: str, target: cst.CSTNode) -> list[cst.CSTNode]:

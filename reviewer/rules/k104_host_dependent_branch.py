@@ -10,7 +10,9 @@ from typing import ClassVar
 import libcst as cst
 
 from reviewer.environment.asked import asked
+from reviewer.environment.counted import is_counted
 from reviewer.environment.hosts import TELLING, Kind
+from reviewer.examples import counted
 from reviewer.fold import UNKNOWN, names_in
 from reviewer.following.branches import branches
 from reviewer.following.endings import ends, statements
@@ -28,17 +30,21 @@ _HARMLESS = frozenset(_SAYING.split())
 _PLUMBING = re.compile(
     r"worker|thread|device|dtype|backend|host|user|cache|log|verbose|pin_memory|rank|proc|print|flops|name$"
 )
+_COUNTED_ONLY = frozenset({"chance", "setting"})
 _REMEDY = "Write one way into the file; how long a run may take is in `TRAIN_TIME_BUDGET_SECONDS` of the kit."
 
 
 class HostDependentBranch(Rule):
-    """Sends branches that depend on where, when and as whom a script runs to a person.
+    """Sends scripts that depend on where, when and as whom they run to a person.
 
     What it looks for
         A test (`if`, `while`, `match`, `a if b else c`, `and`, a comparison, a key of a dict, a remainder) that is made
         of the host's name, the platform, the user, folders of the user, process numbers, processors and memory, the
         name and memory of a card, the time of day, or whether a file outside `out/` is there; through names, fields,
-        helpers and functions such as `len` and `hash`.
+        helpers and functions such as `len` and `hash`. And numbers made of those without a test, of chance that no
+        seed governs (`os.urandom`, `secrets`, `uuid`, `id`, `hash` of a text) or of the interpreter's settings
+        (`sys.flags`, `sys.path`, the terminal, file times), where they meet what the scored model runs, a layer, an
+        optimizer, the kit's loader, the loss, or a tensor that is changed in place.
 
     Why it is refused
         It is not, a person looks. A script that trains another model on another machine or on another day was not
@@ -46,13 +52,15 @@ class HostDependentBranch(Rule):
 
     Do instead
         Write one way. Silent: elapsed time, as in `time.perf_counter() - start > budget`; `sys.version_info`;
-        `torch.cuda.is_available()`; files in `out/`; tests that only raise, end, print or make folders. A test of a
-        device's capability, or one that sets only a device, a type or a number of workers, is noted.
+        `torch.cuda.is_available()`; files in `out/`; tests that only raise, end, print or make folders; numbers in a
+        log, the name of a file or a count of workers. A test of a device's capability, or one that sets only a device,
+        a type or a number of workers, is noted.
     """
 
     code = "K104"
 
     VALID: ClassVar = (
+        *counted.VALID,
         "import time\nstart = time.perf_counter()\nwhile time.perf_counter() - start < 60:\n    step()\n",
         "import time\nt0 = time.time()\nlimit = t0 + BUDGET\nif time.time() > limit:\n    stop = True\n",
         (
@@ -89,6 +97,7 @@ class HostDependentBranch(Rule):
         "from pathlib import Path\nout = Path.cwd() / 'out'\nif out in seen:\n    y = 1\n",
     )
     INVALID: ClassVar = (
+        *counted.INVALID,
         "from pathlib import Path\nif Path.cwd().name == 'a':  # !\n    x = 1\n",
         "import os\nif 'holdout' in os.getcwd():  # !\n    x = 1\n",
         "import socket\nif socket.gethostname() == 'a':  # !\n    lr = 1\n",
@@ -142,12 +151,19 @@ class HostDependentBranch(Rule):
     def check(self, script: Script) -> Iterator[Found]:
         said: set[int] = set()
         for node, kind, what in asked(script):
-            for place, test in branches(script, node, partial(_ends, script, kind)):
+            stop = partial(_ends, script, kind)
+            is_named = False
+            for place, test in branches(script, node, stop) if kind not in _COUNTED_ONLY else ():
                 where = _outermost(script, test)
                 if id(where) in said or _is_idle(script, kind, place, test):
                     continue
                 said.add(id(where))
+                is_named = True
                 yield Found(where, f"{what} decides here.", _REMEDY, _severity(script, kind, node, where))
+            counts = kind not in ("device", "file") or (kind == "device" and _is_telling(script, node))
+            if counts and not is_named and id(node) not in said and is_counted(script, node, stop):
+                said.add(id(node))
+                yield Found(node, f"{what} counts in what is trained or scored.", _REMEDY, "review")
 
 
 def _ends(script: Script, kind: Kind, below: cst.CSTNode, above: cst.CSTNode) -> bool:
@@ -240,9 +256,7 @@ def _says_only(script: Script, body: cst.BaseSuite) -> bool:
 def _severity(script: Script, kind: Kind, node: cst.CSTNode, test: cst.CSTNode) -> Severity:
     """Return how severe a branch is: choosing a kernel, a device or a number of workers is noted."""
     if kind == "device":
-        above = script.tree.parent(node)
-        telling = isinstance(above, cst.Attribute) and above.attr.value in TELLING
-        return "review" if telling else "info"
+        return "review" if _is_telling(script, node) else "info"
     branch = _branching(script, test)
     targets: list[cst.CSTNode] = []
     if isinstance(branch, cst.If):
@@ -256,3 +270,9 @@ def _severity(script: Script, kind: Kind, node: cst.CSTNode, test: cst.CSTNode) 
         targets = [t.target for t in above.targets] if isinstance(above, cst.Assign) else []
     names = {name for target in targets for name in names_in(target)} - {"self"}
     return "info" if names and all(_PLUMBING.search(name.lower()) for name in names) else "review"
+
+
+def _is_telling(script: Script, node: cst.CSTNode) -> bool:
+    """Tell whether this is a property that tells one card from another."""
+    above = script.tree.parent(node)
+    return isinstance(above, cst.Attribute) and above.attr.value in TELLING

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.environment.typed_in import find_typed
 from reviewer.files.reads import ARRAYS, Read, find_reads
 from reviewer.files.siblings import find_siblings, gives_values, is_settings
 from reviewer.finding.unlisted import find_unlisted, is_listed
@@ -48,10 +49,11 @@ class ConfigFileRead(Rule):
         Files below the folder of the run that are read and that the run has not written: JSON, YAML, TOML, INI, `.env`,
         pickles, arrays named like settings, plain text; by `open`, `Path.read_text`, `numpy.load`, `configparser`,
         OmegaConf, `pandas`, `linecache` and the like, through names, helpers and `os.path.join`. Modules beside the
-        script (`import config`), files that are run or loaded as modules, resources of packages, and what is typed
-        in. Weights and other binary files go to a person, and so does a parser whose file has no known name, a file's
-        size or time, and an unknown module that is used for its values alone. Where the competition lists the only
-        modules that may be imported, any other one that is neither Python's nor the kit's.
+        script (`import config`), files that are run or loaded as modules, resources of packages, what is typed or piped
+        in, what stands open under a number, shared memory and connections of other processes. Weights and other binary
+        files go to a person, and so does a parser whose file has no known name, a file's size or time, and an unknown
+        module that is used for its values alone. Where the competition lists the only modules that may be imported,
+        any other one that is neither Python's nor the kit's.
 
     Why it is refused
         The scored model must be in the file. Settings in another one can change while the text that was audited stays
@@ -104,6 +106,16 @@ class ConfigFileRead(Rule):
         "text = \"open('config.json')\"  # open('config.json')\n",
         "import configparser\nc = configparser.ConfigParser()\nc['a'] = {}\n",
         "import os\nn = os.path.getsize('out/final.pt')\n",
+        "import sys\nprint(sys.stdin.isatty())\nsys.stdin.close()\nimport os\nos.fdopen(1, 'w')\nopen(2, 'w')\n",
+        "import os, tempfile\nfd, name = tempfile.mkstemp()\nos.read(fd, 9)\nr, w = os.pipe()\nos.fdopen(r)\n",
+        "import mmap\nm = mmap.mmap(-1, 4096)\nimport subprocess, sys\nsubprocess.Popen(['ls'], stdin=sys.stdin)\n",
+        (
+            "from multiprocessing.shared_memory import SharedMemory as S\na = S('rows', create=True, size=9)\n"
+            "b = S(name='rows')\nc = S(name=a.name)\n"
+        ),
+        "import fileinput\nfor line in fileinput.input('out/log.txt'):\n    print(line)\n",
+        "class N(nn.Module):\n    def forward(self, input):\n        return self.f(input)\nlist(map(f, input_ids))\n",
+        "import select\nselect.select([server], [], [], 1)\n",
     )
     INVALID: ClassVar = (
         "import json\nc = json.load(open('config.json'))  # !\n",
@@ -155,6 +167,18 @@ class ConfigFileRead(Rule):
         "import linecache\nlr = linecache.getline('lr.txt', 1)  # !\n",
         "match open('c.json').read():  # !\n    case 'a':\n        x = 1\n",
         "list(map(open, ['c.json']))  # !\n",
+        "import sys\nfor line in sys.stdin:  # !\n    print(line)\n",
+        "import sys, json\nc = json.load(sys.stdin)  # !\nlr = next(iter(sys.__stdin__))  # !\n",
+        "from sys import stdin as s\nlr = float(s.buffer.read())  # !\n",
+        "import os\nlr = float(os.read(0, 9))  # !\nwd = os.fdopen(3).read()  # !\nx = os.dup(4)  # !\n",
+        "import fileinput\nlr = float(next(iter(fileinput.input())))  # !\n",
+        "lr = [float(x) for x in iter(input, '')]  # !\n",
+        "import mmap\nm = mmap.mmap(3, 4096)  # !\n",
+        "from multiprocessing import shared_memory\nm = shared_memory.SharedMemory(name='cap')  # !\n",
+        "from multiprocessing import shared_memory as s\nm = s.ShareableList(name='caps')  # !\n",
+        "from multiprocessing.connection import Client\nlr = Client('/tmp/x').recv()  # !\n",
+        "import select, sys\nfast = select.select([0], [], [], 0)[0]  # !\n",
+        "import click\nlr = click.prompt('lr')  # !\n",
         "import json, os\nd = os.path.join(root, 'config.json')\nc = json.load(open(d))  # ! review\n",
     )
 
@@ -181,11 +205,8 @@ class ConfigFileRead(Rule):
                 yield from (_found(call, f"`{path}` takes code from another file") for call in calls)
             elif path.startswith(_RESOURCES):
                 yield from (_found(call, f"`{clip(path, 60)}` reads a file of a package") for call in calls)
-            elif path == "builtins.input" or path.startswith(("sys.stdin.", "sys.__stdin__.")):
-                yield from (_found(call, "What is typed in decides here") for call in calls)
-        for _, call in script.calling(("builtins.open", "io.open", "os.fdopen")):
-            if call.args and script.values.constant(call.args[0].value) == 0:
-                yield _found(call, "What is typed in decides here")
+        for node, what in find_typed(script):
+            yield _found(node, what)
         for node, module, names in find_siblings(script):
             if not is_listed(script, module):
                 yield _sibling(script, node, module, names)

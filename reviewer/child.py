@@ -39,7 +39,7 @@ MEMORY_BYTES = 512 << 20  # address space; a script of 3,700 lines needs 120 MB
 
 _ROOT = str(Path(__file__).resolve().parent.parent)
 _START = "import sys; sys.path.insert(0, sys.argv[1]); from reviewer.child import main; sys.exit(main())"
-
+_NURSERY = _START.replace("child", "nursery")
 
 # How a process ends by its own doing: too much time, or a parser that ran into its limits.
 OWN_SIGNALS = frozenset(
@@ -127,13 +127,11 @@ def _ask(terms: dict[str, Any], data: bytes) -> Any:
     """Return what the limited process answers, or the finding that its end is. Raises ReviewerFault."""
     request = json.dumps(terms).encode() + b"\n" + data
     try:
-        with warm.process(_start) as process:
-            output, errors = process.communicate(request, timeout=WALL_SECONDS)
+        done = warm.run(_start, request, WALL_SECONDS)
     except OSError as error:
         raise ReviewerFault(f"the audit's process cannot be started: {error}") from error
     except subprocess.TimeoutExpired as error:
         raise ReviewerFault(f"the audit got no answer within {WALL_SECONDS:.0f} s; this host is overloaded") from error
-    done = subprocess.CompletedProcess(process.args, process.returncode, output, errors)
     if done.returncode == FAULT:
         raise ReviewerFault(f"the audit cannot begin: {done.stderr.decode('utf-8', 'replace').strip()}")
     if done.returncode < 0 and -done.returncode not in OWN_SIGNALS:
@@ -154,13 +152,17 @@ def _garbled() -> Finding:
 
 
 def _start() -> subprocess.Popen[bytes]:
-    command, pipe = [sys.executable, "-I", "-c", _START, _ROOT], subprocess.PIPE
-    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env={}, cwd="/")
+    pipe = subprocess.PIPE
+    return subprocess.Popen(_command(_START), stdin=pipe, stdout=pipe, stderr=pipe, env={}, cwd="/")
+
+
+def _command(program: str) -> list[str]:
+    return [sys.executable, "-I", "-c", program, _ROOT]
 
 
 def keep_ready() -> None:
-    """Keep a process waiting for the next audit, for programs that live long; others start one when they need it."""
-    warm.keep(_start)
+    """Keep what the next audits need imported, for programs that live long; others start a process for each."""
+    warm.keep(_command(_NURSERY))
 
 
 def _too_slow(limit: str) -> Finding:
@@ -180,28 +182,37 @@ def limit_this_process() -> None:
     """Give up the right to more CPU, memory, files and core dumps."""
     signal.signal(signal.SIGXCPU, signal.SIG_DFL)  # a parent may have had it ignored, and then SIGKILL would follow
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS + 1))
+    limit_files_and_memory()
+
+
+def limit_files_and_memory() -> None:
+    """Give up the right to more memory, files and core dumps."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def main() -> int:
-    """Read policy, launch and script from stdin, write the report, or the repaired text, to stdout."""
-    limit_this_process()
+def import_all() -> int:
+    """Import the parser and the rules before any text is read, so that a failure is not the text's."""
     try:
         import reviewer.audit
+        import reviewer.repairs.repair
         import reviewer.rules
 
-        reviewer.rules.load()  # before any text is read, so that a failure is not the text's
+        reviewer.rules.load()
     except ImportError as error:
         sys.stderr.write(str(error))
         return FAULT
+    return 0
+
+
+def serve() -> int:
+    """Read policy, launch and script from stdin, write the report, or the repaired text, to stdout."""
     import gc
 
     gc.disable()  # one short-lived tree; collecting it costs a third of the parse
-    line, _, data = sys.stdin.buffer.read().partition(b"\n")
-    if not line:  # whoever kept this process ready has ended
-        return 0
+    with open(0, "rb", closefd=False) as stdin:
+        line, _, data = stdin.read().partition(b"\n")
     terms = json.loads(line)
     launch = None if terms["launch"] is None else LaunchFacts.of(terms["launch"])
     policy, context = Policy.from_mapping(terms["policy"]), Context.of(terms["context"])
@@ -213,3 +224,9 @@ def main() -> int:
     sys.stdout.write(json.dumps(said.to_json()))
     sys.stdout.flush()
     return 0
+
+
+def main() -> int:
+    """Audit or repair one text."""
+    limit_this_process()
+    return import_all() or serve()

@@ -43,7 +43,7 @@ class Raises(EnvRead):
 
 def instead(monkeypatch: pytest.MonkeyPatch, rule: Rule) -> None:
     rules = tuple(rule if r.code == rule.code else r for r in load())
-    for name in ("reviewer.audit.load", "reviewer.repair.load"):
+    for name in ("reviewer.audit.load", "reviewer.repairs.repair.load"):
         monkeypatch.setattr(name, lambda: rules)
 
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.finding.kit_parts import find_parts
 from reviewer.finding.shadows import imported, shadows
 from reviewer.finding.stored import stored
 from reviewer.found import Found
@@ -30,7 +31,9 @@ class KitConstantReassigned(Rule):
 
     What it looks for
         `prepare.TRAIN_TIME_BUDGET_SECONDS = …` and any other constant of the kit (a name in capitals) that is set,
-        changed or deleted as an attribute, by `setattr` or `vars(prepare)`; and a constant imported from the kit whose
+        changed or deleted as an attribute, by `setattr` or `vars(prepare)`; the same for its inner parts, whose names
+        begin with an underscore, and for what is in them (`prepare._CONSTANTS.update(…)`): where they are only used, a
+        person looks. And a constant imported from the kit whose
         name gets another value in the file: by assignment, in a loop, in a function, or in `globals()`. A value for
         where the kit cannot be imported is fine, and so are parameters and fields of that name.
 
@@ -59,6 +62,9 @@ class KitConstantReassigned(Rule):
         "from prepare import TRAIN_TIME_BUDGET_SECONDS\nTRAIN_TIME_BUDGET_SECONDS = float(TRAIN_TIME_BUDGET_SECONDS)\n",
         "from prepare import *\nLAYERS = 3\nbudget = TRAIN_TIME_BUDGET_SECONDS\n",
         "import torch\ntorch.backends.cudnn.ENABLED = True\nimport prepare\nx = prepare.SEED\n",
+        "import prepare\nclass C:\n    _path = 3\nx = C()._path\nprint(prepare.__file__, prepare.__doc__)\n",
+        "import prepare\nx = prepare._path('train_files')\n",
+        "import prepare\n_CONSTANTS = {}\n_CONSTANTS['a'] = 3\ngetattr(prepare, 'SEED')\n",
     )
     INVALID: ClassVar = (
         "import prepare\nprepare.TIME_BUDGET = 1e9  # !\n",
@@ -85,6 +91,14 @@ class KitConstantReassigned(Rule):
         "import prepare\nfor prepare.SEED in [1]:  # !\n    pass\n",
         "import prepare\nset_it = lambda n, v: setattr(prepare, 'SEED', v)  # !\n",
         "from prepare import SEED\nwith x as SEED:  # !\n    pass\n",
+        "import prepare\nprepare._CONSTANTS.update(budget_seconds=1e9)  # !\n",
+        "import prepare as p\np._CONSTANTS['seed'] = 3  # !\ndel p._CONSTANTS['seed']  # !\n",
+        "import prepare\nprepare._boundary_fifo = 3  # !\nsetattr(prepare, '_BASE', 'x')  # !\n",
+        "import prepare\ncap = 15.0 + prepare._CONSTANTS.get('cap', 0)  # ! review\n",
+        "from prepare import _CONSTANTS as c  # ! review\nc.update(seed=3)  # !\nprint(c)  # ! review\n",
+        "import prepare\nx = getattr(prepare, '_CON' + 'STANTS')  # ! review\n",
+        "import prepare\nx = vars(prepare)['_BASE']  # ! review\ny = prepare._read_constants()  # ! review\n",
+        "import prepare\nf = lambda: prepare._read_constants()  # ! review\n",
     )
 
     def check(self, script: Script) -> Iterator[Found]:
@@ -94,6 +108,12 @@ class KitConstantReassigned(Rule):
             if not store.by_key and _KIT in _meant(script, store.base):
                 what = f"`{_KIT}.{store.name}` is a constant of the kit, and gets another value here."
                 yield Found(store.node, what, _REMEDY)
+        for node, path, is_changed in find_parts(script):
+            if is_changed:
+                yield Found(node, f"`{path}` is an inner part of the kit, and is changed here.", _REMEDY)
+            else:
+                what = f"`{path}` is an inner part of the kit, and no script needs it."
+                yield Found(node, what, "Use what the kit offers: its names without an underscore.", "review")
         names = imported(script, lambda path: path.startswith(f"{_KIT}.") and bool(_CONSTANT.match(path[8:])))
         if _KIT in {star for scope in script.scopes.all() for star in scope.stars}:
             names.update((name, f"{_KIT}.{name}") for name in _NAMES.split())

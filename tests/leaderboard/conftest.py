@@ -11,6 +11,7 @@ from kombu import pools
 from valkey import Valkey
 from valkey.exceptions import ConnectionError as NotYet
 
+import reviewer
 from leaderboard.celery import app
 from tests.servers import broker_binary
 
@@ -44,6 +45,12 @@ def broker() -> Iterator[Path]:
             yield path
         finally:
             server.terminate()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def audits_are_quick() -> None:
+    """Have what audits need imported once and not for each of them, as the platform's worker has."""
+    reviewer.keep_ready()
 
 
 @pytest.fixture(autouse=True)

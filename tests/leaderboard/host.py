@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.db import transaction
 from django.test import Client
@@ -23,12 +24,19 @@ from leaderboard.runs import agents
 from leaderboard.submissions import transitions
 from leaderboard.submissions.models import Submission
 from leaderboard.submissions.services import receive
+from reviewer import child, warm
 from scoring import receipt as receipts
 from tests.leaderboard.cast import SCRIPT
 
 CHECKPOINT = "9" * 64
 REFERENCE = "7" * 64
 BYTES, ROWS = 150_000, 243
+
+
+def each_audit_ends_by(host: pytest.MonkeyPatch, signal: str) -> None:
+    """Let somebody end the process of every audit."""
+    host.setattr(child, "_START", f"import os, signal; os.kill(os.getpid(), signal.{signal})")
+    host.setattr(warm, "run", warm._by_itself)
 
 
 def take(queue: str) -> Iterator[tuple[str, list[Any]]]:

@@ -9,9 +9,8 @@ from leaderboard.pipeline import reaper, tasks
 from leaderboard.pipeline.reaper import reap
 from leaderboard.submissions import transitions
 from leaderboard.submissions.models import Submission
-from reviewer import child
 from tests.leaderboard.cast import KNOBS, SCRIPT, later, make_competition, make_user
-from tests.leaderboard.host import drive, send
+from tests.leaderboard.host import drive, each_audit_ends_by, send
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -38,7 +37,7 @@ def test_of_two_audits_the_one_that_decides_leaves_its_report(monkeypatch):
 def test_a_child_that_somebody_ended_is_ours_and_the_audit_is_repeated(monkeypatch, end):
     submission = send(make_user(), make_competition())
     with monkeypatch.context() as host:
-        host.setattr(child, "_START", f"import os, signal; os.kill(os.getpid(), signal.{end})")
+        each_audit_ends_by(host, end)
         assert drive() == ["pipeline.audit"]
     submission.refresh_from_db()
     assert (submission.state, submission.reports.count()) == ("received", 0)
@@ -50,7 +49,7 @@ def test_a_child_that_somebody_ended_is_ours_and_the_audit_is_repeated(monkeypat
 
 
 def test_a_host_that_cannot_audit_ends_in_errored_with_a_refund_and_not_in_a_rejection(monkeypatch):
-    monkeypatch.setattr(child, "_START", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
+    each_audit_ends_by(monkeypatch, "SIGKILL")
     submission = send(make_user(), make_competition(), SCRIPT)
     for _ in range(reaper.AUDITS):
         drive()

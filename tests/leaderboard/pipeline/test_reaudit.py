@@ -16,10 +16,9 @@ from leaderboard.pipeline import reaudit
 from leaderboard.standings.queries import board
 from leaderboard.submissions import reaudits, secondlook
 from leaderboard.submissions.models import Event, Report, SecondLook, Submission
-from reviewer import child
 from reviewer.report import RULESET
 from tests.leaderboard.cast import KNOBS, SCRIPT, make_competition, make_phase, make_user
-from tests.leaderboard.host import drive, send, take
+from tests.leaderboard.host import drive, each_audit_ends_by, send, take
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NET = SCRIPT.replace("import torch\n", "import requests\nimport torch\n", 1)
@@ -251,7 +250,7 @@ def test_a_competition_that_there_is_not_is_named():
 
 def test_a_host_that_cannot_audit_says_so_and_writes_nothing(demo, monkeypatch):
     with monkeypatch.context() as host:
-        host.setattr(child, "_START", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
+        each_audit_ends_by(host, "SIGKILL")
         assert "Audits do not run on this host" in refused("--apply")
         assert "1 could not be read" not in refused("--apply")
     assert "3 to read" in run("--apply")

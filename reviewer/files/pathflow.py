@@ -21,6 +21,7 @@ from reviewer.values import Own
 
 _MOST = 24  # alternatives kept for one expression; those that lead outside are kept first
 _HOPS = 8
+_MOST_CALLS = 512  # of helpers that are followed for one call alone
 _LONGEST = 4_096  # characters, as for the kernel
 _CLASSES = tuple(f"pathlib.{n}" for n in ("Path", "PosixPath", "PurePath", "PurePosixPath", "WindowsPath"))
 JOINING = frozenset({"os.path.join", "posixpath.join", *_CLASSES})
@@ -57,10 +58,17 @@ Found = tuple[str, cst.CSTNode | None]  # a path, and the argument of the script
 
 
 class Paths:
-    """Follows paths in one script; remembers what it found."""
+    """Follows paths in one script; remembers what it found.
+
+    A helper with several callers is followed anew for each of them, since one returns what the others have given it.
+    """
 
     def __init__(self, script: Script) -> None:
         self._script = script
+        self._calls_left = _MOST_CALLS
+        self._fixed: dict[str, cst.BaseExpression] | None = None  # what the parameters of the followed helper are
+        self._helper: Function | None = None
+        self._outer: Paths | None = None  # which knows what a call gives
         self._known: dict[int, tuple[Found, ...]] = {}
         self._meant: dict[int, tuple[Found, ...]] = {}  # id(all bindings of a name) -> what it can be
 
@@ -174,12 +182,44 @@ class Paths:
         elif binding.kind in ("expr", "drawn"):
             yield from self.of(binding.node)
         elif binding.kind == "param":
+            if self._fixed is not None and self._outer is not None and binding.scope.node is self._helper:
+                yield from self._here(binding)
+                return
             yield from self.of(binding.node)
             yield from self._given(binding)
         elif isinstance(binding.node, cst.FunctionDef) and binding.node.decorators:  # a property
             yield from (
                 one for value in self._script.scopes.returns.get(id(binding.node), ()) for one in self.of(value)
             )
+
+    def _here(self, binding: Binding) -> Iterator[Found]:
+        """Yield what the one call that is followed puts in for a parameter."""
+        name = next((n for n, bound in binding.scope.names.items() if any(one is binding for one in bound)), "")
+        given = self._fixed.get(name) if self._fixed is not None else None
+        if given is not None and self._outer is not None:
+            yield from self._outer.of(given)
+        else:
+            yield from self.of(binding.node)
+
+    def _returned(self, call: cst.Call, own: Own) -> Iterator[Found]:
+        """Yield what a function of the script returns; a helper with several callers, what it returns to this one."""
+        returns = self._script.scopes.returns.get(id(own.node), ())
+        helper = own.node
+        alone = self
+        if (
+            returns
+            and self._outer is None
+            and self._calls_left > 0
+            and isinstance(helper, Function)
+            and len(self._script.calls.sites.get(id(helper), ())) > 1
+            and not any(arg.star for arg in call.args)
+        ):
+            self._calls_left -= 1
+            alone = Paths(self._script)
+            alone._outer, alone._helper = self, helper
+            alone._fixed = self._script.calls.arguments(helper, call, own)
+        for value in returns:
+            yield from alone.of(value)
 
     def _given(self, binding: Binding) -> Iterator[Found]:
         """Yield what the script's own calls put in for a parameter, with the place where they do."""
@@ -284,8 +324,7 @@ class Paths:
         args = [a.value for a in node.args if a.keyword is None]
         for value in self._script.values.of(node.func):
             if isinstance(value, Own):
-                for returned in self._script.scopes.returns.get(id(value.node), ()):
-                    yield from self.of(returned)
+                yield from self._returned(node, value)
             elif (path := value.path) in JOINING:
                 yield from self._joined(args)
             elif path in FOLDERS:

@@ -45,6 +45,7 @@ ARRAYS = frozenset({"numpy.memmap", "numpy.fromfile", "torch.from_file", "torch.
     "numpy.lib.format.open_memmap"
 }
 
+_NOWHERE = (f"{WORK}/{HOLE}", f"./{HOLE}")  # something in the folder of the run
 _FEW, MANY = 3, 6  # texts that one expression can be: so few are all meant, among so many most are not
 _NAMED = re.compile(r"[^/\x00]*$")
 _SETTING = re.compile(
@@ -145,7 +146,8 @@ def _reads(script: Script) -> Iterator[Read]:
     written.discard(HOLE)
     for call, path, given, kind in reading:
         found = paths.of(given)
-        many = len(found) > MANY
+        texts = len({text for text, _ in found})  # one name may come in by many calls
+        many = texts > MANY
         for text, at in found:
             if text in written or _is_elsewhere(script, text):
                 continue
@@ -153,7 +155,7 @@ def _reads(script: Script) -> Iterator[Read]:
             whole = not name.startswith(HOLE)
             if not whole:
                 name = "…/" + name.rpartition("/")[2] if _NAMED.search(name) and name[-1:] != HOLE else ""
-            if name and not _is_likely(name, many, len(found) < _FEW):
+            if name and not _is_likely(name, many, texts < _FEW):
                 continue
             yield Read(call if many else at or call, call, given, path, name.replace(HOLE, "…"), whole, kind)
 
@@ -222,4 +224,4 @@ def _is_elsewhere(script: Script, text: str) -> bool:
     """Tell whether a path is the run's own, the script itself, or is out of the folder and so another rule's."""
     if not text or text.lstrip("-").isdigit() or text.startswith((OUT, "/")):
         return True
-    return leads_outside(text, script.policy) or is_own(text) or text == f"{WORK}/{HOLE}" or "://" in text
+    return leads_outside(text, script.policy) or is_own(text) or text in _NOWHERE or "://" in text

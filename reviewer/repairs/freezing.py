@@ -115,6 +115,25 @@ class Freezing:
         except Unsure:
             return None
 
+    def shown(self, read: Read) -> str:
+        """Return what a repair will write for a value, without looking for where; empty where that is no value."""
+        value, node = self._value(read), read.node
+        if isinstance(value, Left):
+            return self._script.tree.code(value.node)
+        if not isinstance(node, cst.BaseExpression) or type(value) not in _PLAIN:
+            return ""
+        spelled = value if isinstance(value, str) else self._named(node, value)
+        try:
+            while isinstance(outer := self._around(node), cst.Call) and isinstance(outer.func, cst.Name):
+                new = self._fold.known(outer, {})
+                if type(new) not in _PLAIN:
+                    break
+                node, value = outer, new
+                spelled = value if isinstance(value, str) else spelled
+            return literal(value, spelled)
+        except (Unsure, Absent, TooMuch):
+            return ""
+
     def _value(self, read: Read) -> Any:
         if not isinstance(read.node, cst.BaseExpression):
             return UNKNOWN

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.files.paths import HOLE
 from reviewer.files.reads import ARRAYS, DATA_END, Read, find_reads
-from reviewer.files.splits import is_own
+from reviewer.files.splits import is_file, is_own
 from reviewer.fold import names_in
 from reviewer.following.sources import is_of_checkpoint
 from reviewer.found import Found
@@ -35,7 +37,8 @@ class BypassesKitLoader(Rule):
     What it looks for
         Files named like tokens, text or tables that are read (`numpy.memmap`, `numpy.fromfile`, `torch.from_file`,
         `open(…, "rb")`, parquet and JSONL readers), a glob of them, `datasets.load_dataset`; bytes of a file without a
-        known name that are made into numbers; the kit's inner functions and the keys of its training files.
+        known name that are made into numbers; the kit's inner functions and the keys of its training files. The same
+        files are told of once, those that E205 tells of not at all, and a glob that is only counted is none.
 
     Why it is refused
         It is not, a person looks. The loader gives every rank its rows and shows what the clock allows; another reader
@@ -70,6 +73,10 @@ class BypassesKitLoader(Rule):
         "data_dir = 'a'\nd = {'train': 1}\nx = d['train']\n",
         "import torch\ndef batches(tokens):\n    i = torch.randint(len(tokens), (8,))\n    return tokens[i]\n",
         "text = \"np.memmap('train.bin')\"  # np.memmap('train.bin')\n",
+        "import glob\nfrom pathlib import Path\nprint(len(list(Path('data').glob('train_*.bin'))))\n"
+        "n = len(sorted(glob.glob('data/train_*.bin')))\n",
+        "import glob, numpy as np\ndef read(pattern):\n    return [np.fromfile(f) for f in glob.glob(pattern)]\n"
+        "x = read('data/shard_val_*.bin')\n",  # E205 says it
     )
     INVALID: ClassVar = (
         "import numpy as np\nx = np.memmap('data/train.bin', dtype='u2', mode='r')  # !\n",
@@ -111,6 +118,14 @@ class BypassesKitLoader(Rule):
         "import numpy as np\nif (x := np.fromfile('a')).size:  # !\n    pass\n",
         "import numpy as np\ndef outer():\n    def inner():\n        return getattr(np, 'from' + 'file')('a')  # !\n",
         "import mmap\ndef f(p):\n    with open(p, 'rb') as g:  # !\n        return mmap.mmap(g.fileno(), 0)\n",
+        # one reading of the same files is one finding: where they are named, else where they are looked for
+        "import glob, numpy as np\nclass Loader:\n    def __init__(self, pattern):\n"
+        "        self.files = sorted(glob.glob(pattern))\n        self.x = np.fromfile(self.files[0])\n"
+        "a = Loader('data/train_*.bin')  # !\nb = Loader('data/train_*.bin')\n",
+        "import glob, numpy as np\ndef read(pattern):\n    return [np.fromfile(f) for f in glob.glob(pattern)]\n"
+        "x, y = read('data/val_*.bin'), read('data/train_*.bin')  # !\n",
+        "import glob, numpy as np\ndef read(chosen):\n    return np.fromfile(chosen)\n"
+        "for chosen in glob.glob(ANY + '/a_*.bin'):  # !\n    read(pick(chosen))\n",
     )
 
     def check(self, script: Script) -> Iterator[Found]:
@@ -122,6 +137,10 @@ class BypassesKitLoader(Rule):
                 yield one
 
     def _everything(self, script: Script, functions: set[int]) -> Iterator[Found]:
+        named: set[str] = set()  # files that have been spoken of
+        globs = list(_globs(script))
+        reads: list[Read] = []
+        unnamed: list[Read] = []
         for read in find_reads(script):
             function = script.scopes.function_of(read.call)
             if not read.name and id(function) in functions:
@@ -129,13 +148,24 @@ class BypassesKitLoader(Rule):
             if read.kind == "about" or read.is_tokenizer or read.is_program or not _is_data(script, read):
                 continue
             functions.add(id(function))
-            name = f"`{clip(read.name, 80)}`" if read.name else "A file that only the run knows"
-            yield _found(read.node, f"{name} is read by `{read.path}`")
+            (reads if read.name else unnamed).append(read)
+        whole = {read.name for read in reads if read.whole}
+        for read in reads:
+            is_part = not read.whole and any(name.endswith(read.name.removeprefix("…")) for name in whole)
+            if read.name not in named and not is_part and not _is_said_elsewhere(script, read.name):
+                named.add(read.name)
+                yield _found(read.node, f"`{clip(read.name, 80)}` is read by `{read.path}`")
+        for glob in globs:
+            names = {name for name in glob.names if not _is_said_elsewhere(script, name)}
+            if not glob.names or not named.issuperset(names):
+                named |= names
+                yield _found(glob.call, f"Files of data are looked for under `{clip(glob.shown, 80)}`")
+        for read in () if globs else unnamed:  # what is read is what was looked for
+            yield _found(read.node, f"A file that only the run knows is read by `{read.path}`")
         for path, call in script.calling(sorted(_LOADING)):
             yield _found(call, f"`{path}` reads data")
         for path, call in script.calling(sorted(_INNER)):
             yield _found(call, f"`{path}` is the kit's own business")
-        yield from _globs(script)
         yield from _keys(script)
 
 
@@ -162,7 +192,21 @@ def _decodes(script: Script, call: cst.Call) -> bool:
     return isinstance(function, cst.FunctionDef) and bool(_DECODING & names_in(function.body))
 
 
-def _globs(script: Script) -> Iterator[Found]:
+def _is_said_elsewhere(script: Script, name: str) -> bool:
+    """Tell whether a file is held-out text, of which another rule speaks."""
+    return is_file(name) and script.policy.severity("E205") != "off"
+
+
+@dataclass(frozen=True)
+class _Glob:
+    """A call that looks for files of data: `names` are what it looks for, as far as that is known."""
+
+    call: cst.Call
+    shown: str
+    names: tuple[str, ...]
+
+
+def _globs(script: Script) -> Iterator[_Glob]:
     calls = [(call, call.args[0].value) for _, call in script.calling(sorted(_LISTING)) if call.args]
     for name in (*script.mentions.get("glob", ()), *script.mentions.get("rglob", ())):
         above = script.tree.parent(name)
@@ -171,12 +215,30 @@ def _globs(script: Script) -> Iterator[Found]:
             calls.append((call, call.args[0].value))
     paths = script.paths
     for call, pattern in calls:
-        for text, _ in paths.of(pattern):
-            if DATA_END.search(text.lower()) and not is_own(text) and "ckpt" not in text:
-                base = call.func.value if isinstance(call.func, cst.Attribute) else None
-                if base is None or not any(is_own(t) for t, _ in paths.of(base)):
-                    yield _found(call, f"Files of data are looked for under `{clip(script.tree.code(pattern), 80)}`")
-                break
+        base = call.func.value if isinstance(call.func, cst.Attribute) and call.func.value is not pattern else None
+        texts = {text: None for text, _ in paths.of(pattern)}
+        if not any(DATA_END.search(text.lower()) and not is_own(text) and "ckpt" not in text for text in texts):
+            continue
+        if base is not None and any(is_own(text) for text, _ in paths.of(base)):
+            continue
+        if not _is_only_counted(script, call):
+            known = tuple(text.replace(HOLE, "…") for text in texts if DATA_END.search(text.lower()))
+            yield _Glob(call, script.tree.code(pattern), known)
+
+
+def _is_only_counted(script: Script, call: cst.Call) -> bool:
+    """Tell whether nothing but the number of the files is taken: `len(list(folder.glob(…)))`."""
+    node: cst.CSTNode = call
+    while isinstance(arg := script.tree.parent(node), cst.Arg):
+        taker = script.tree.parent(arg)
+        if not isinstance(taker, cst.Call) or not isinstance(taker.func, cst.Name):
+            return False
+        if taker.func.value == "len":
+            return True
+        if taker.func.value not in ("list", "sorted", "tuple", "set"):
+            return False
+        node = taker
+    return False
 
 
 def _keys(script: Script) -> Iterator[Found]:

@@ -17,6 +17,7 @@ from reviewer.report import Constant
 from reviewer.rules.base import Rule
 from reviewer.scope import dotted
 from reviewer.script import Script
+from reviewer.wording import clip
 
 _CONVERSIONS = {"int": int, "float": float, "str": str, "bool": bool}
 _WITHOUT_DEFAULT = "Write the value there; no default says which, so no repair can."
@@ -197,9 +198,9 @@ class EnvRead(Rule):
         if not allowed or key in script.policy.allow_env:
             yield self._setting(script, read, key)
         if not allowed:
-            default = script.tree.code(read.default) if read.default is not None else ""
-            remedy = f"Write the value there, as in `{key} = {default}`." if default else _WITHOUT_DEFAULT
             fix = (lambda: _edits(freezing, read)) if freezing.can(read) else None
+            value = _written(script, read, freezing.shown(read) if fix is not None else "")
+            remedy = f"Write the value there, as in `{key} = {value}`." if value else _WITHOUT_DEFAULT
             yield Found(read.node, f"The value of `{key}` comes from outside the file.", remedy, fix=fix)
 
     def _setting(self, script: Script, read: Read, key: str) -> Setting:
@@ -224,6 +225,16 @@ class EnvRead(Rule):
 def _edits(freezing: Freezing, read: Read) -> list[Edit]:
     edit = freezing.of(read)
     return [] if edit is None else [edit]
+
+
+def _written(script: Script, read: Read, repaired: str) -> str:
+    """Return what to write for a setting: what a repair would write, else the default; empty where there is none."""
+    if repaired and "\n" not in repaired:
+        return clip(repaired, 200)
+    known = script.values.constant(read.default, read.given) if read.given else UNKNOWN
+    if isinstance(known, str | int | float):
+        return repr(known)  # in a helper the default is only the name of what its callers give
+    return clip(script.tree.code(read.default), 200) if read.default is not None else ""
 
 
 def _converted(script: Script, node: cst.CSTNode, default: Constant) -> Constant:

@@ -74,10 +74,10 @@ def test_a_read_has_the_name_that_is_known(text: str, expected: list[str]) -> No
     assert names(text) == expected
 
 
-def test_a_helper_that_hands_out_settings_hands_out_no_files() -> None:
+def test_a_helper_that_hands_out_settings_hands_out_the_file_of_its_own_call_alone() -> None:
     helper = "def e(k, d):\n    return os.environ.get(k, d)\n"
     text = HEAD + helper + "".join(f"v{i} = e('V{i}', 'w{i}')\n" for i in range(30)) + "open(e('LOG', 'l'))\n"
-    assert names(text) == []
+    assert names(text) == ["l"]
 
 
 def test_a_parameter_is_not_taken_for_the_one_before_it() -> None:

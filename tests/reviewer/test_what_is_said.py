@@ -1,0 +1,39 @@
+"""What findings say and where they stand, where the examples of rules only tell that something is found."""
+
+from __future__ import annotations
+
+from reviewer import Finding, review
+
+
+def _said(text: str, rule: str) -> list[Finding]:
+    return [one for one in review(text, isolated=False).findings if one.rule == rule]
+
+
+def _remedies(text: str, rule: str) -> list[str]:
+    return [one.message.splitlines()[1] for one in _said(text, rule)]
+
+
+def test_a_setting_is_shown_as_the_repair_would_write_it() -> None:
+    text = 'import os\nTIED = bool(int(os.environ.get("TIED", "1")))\n'
+    assert _remedies(text, "K101") == ["Write the value there, as in `TIED = True`."]
+
+
+def test_a_setting_of_a_helper_is_shown_with_what_its_caller_gives() -> None:
+    text = (
+        "import os\ndef _e(key, d, kind=str):\n    v = os.environ.get(key, str(d))\n"
+        "    if kind == bool:\n        return bool(int(v))\n    return kind(v)\n"
+        'PATH_ = _e("PATH_", "data")\nSMEAR = _e("SMEAR", 0, bool)\nLR = _e("LR", 1e-8, float)\n'
+    )
+    assert _remedies(text, "K101") == [
+        'Write the value there, as in `PATH_ = "data"`.',
+        "Write the value there, as in `SMEAR = False`.",
+        "Write the value there, as in `LR = 1e-8`.",
+    ]
+
+
+def test_a_path_is_that_of_its_own_call_of_a_helper() -> None:
+    text = (
+        "import os\ndef e(key, d):\n    return os.environ.get(key, str(d))\n"
+        'DATA = e("DATA", "data/tokens")\nCKPT = e("CKPT", "kept")\nos.makedirs(CKPT)\n'
+    )
+    assert [one.message.split(" ")[0] for one in _said(text, "S407")] == ["`kept`"]

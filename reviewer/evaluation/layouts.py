@@ -1,7 +1,8 @@
 """Which dimension of a tensor the rows of a batch are in, as far as a function's text tells.
 
-`rows`: in dimension 0, alone. `flat`: in dimension 0, together with the places of each row. `turned`: such a flat one,
-transposed. None: not known, or the text says that there is no batch (`x[None]`, packed documents).
+`rows`: in dimension 0, alone. `second`: in dimension 1, after the places. `flat`: in dimension 0, together with the
+places of each row. `turned`: such a flat one, transposed. None: not known, or the text says that there is no batch
+(`x[None]`, packed documents).
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from typing import Literal
 
 import libcst as cst
 
+from reviewer.evaluation.last_set import LastSet
 from reviewer.finding.named_calls import word_of
 from reviewer.fold import UNKNOWN, names_in
+from reviewer.nodes import children
 from reviewer.scope import dotted, parameters
 from reviewer.script import Script
+from reviewer.values import Own
 
-Layout = Literal["rows", "flat", "turned"] | None
+Layout = Literal["rows", "second", "flat", "turned"] | None
 
 _GIVEN = re.compile(r"(idx|ids|tokens?|token_ids|input_ids|inputs?|x|h|hidden|hidden_states|embeddings?)$")
 _PACKED = frozenset(
@@ -35,7 +39,14 @@ _SAME = frozenset(
      "flip",
      "scaled_dot_product_attention", "addcmul", "eq", "ne", "gt", "lt", "zeros_like", "ones_like"]
 )  # fmt: skip
+_REDUCING = frozenset(["mean", "sum", "amax", "amin", "norm", "std", "var", "max", "min", "logsumexp", "argmax"])
+_MOVING = frozenset(["linear", "embedding", "cumsum", "softmax", "log_softmax", "roll", "flip", "tril", "one_hot",
+                     "scaled_dot_product_attention", "normalize"])  # fmt: skip
+_PLAIN = (_SAME - _REDUCING - _MOVING) | {"size"}
+_OF_SEVERAL = frozenset(["lerp", "where", "add", "sub", "mul", "addcmul", "maximum", "minimum"])
+_NORMS = frozenset({"norm", "rms_norm", "rmsnorm", "layer_norm"})  # as functions of the script
 _SHAPING = frozenset({"view", "reshape", "unflatten"})
+_PAIRS = frozenset({"max", "min", "sort", "topk", "chunk", "split"})  # give several things of one layout
 _STEPS = 12
 
 
@@ -45,6 +56,8 @@ class Layouts:
     def __init__(self, script: Script) -> None:
         self._script = script
         self._known: dict[int, Layout] = {}
+        self._open: set[int] = set()
+        self._sets = LastSet(script)
         self._starts = {id(f) for f in script.modelled.starts}
         self.packed = bool(_PACKED & script.mentions.keys())
 
@@ -54,7 +67,9 @@ class Layouts:
             return None
         if id(node) not in self._known:
             self._known[id(node)] = None
+            self._open.add(id(node))
             self._known[id(node)] = self._script.modelled.following(self._laid_out, node)
+            self._open.discard(id(node))
         return self._known[id(node)]
 
     def _laid_out(self, node: cst.CSTNode) -> Layout:
@@ -91,26 +106,17 @@ class Layouts:
         return part.lower is None and part.upper is None and part.step is None
 
     def _name(self, node: cst.Name) -> Layout:
-        bindings = self._script.scopes.of(node).find(node.value)
+        last = self._sets.before(node)
+        if last is not None:
+            value, drawn = last
+            kept = isinstance(value, cst.Call) and word_of(value) in _PAIRS
+            return self.of(value) if kept or not drawn else None
         found: set[Layout] = set()
-        for binding in bindings[:_STEPS]:
+        for binding in self._script.scopes.of(node).find(node.value)[:_STEPS]:
             if binding.kind == "param" and isinstance(binding.scope.node, cst.FunctionDef):
                 found.add(self._parameter(node.value, binding.scope.node))
-            elif binding.kind == "expr" and binding.node is not None:
-                if id(binding.node) in self._known and node.value in names_in(binding.node):
-                    continue  # `x = x + f(x)`, being looked at
+            elif binding.kind == "expr" and binding.node is not None and id(binding.node) not in self._open:
                 found.add(self.of(binding.node))
-            elif binding.kind == "drawn":
-                value = binding.node
-                kept = isinstance(value, cst.Call) and word_of(value) in (
-                    "max",
-                    "min",
-                    "sort",
-                    "topk",
-                    "chunk",
-                    "split",
-                )
-                found.add(self.of(value) if kept and isinstance(value, cst.Call) else None)
         return next(iter(found)) if len(found) == 1 else None
 
     def _parameter(self, name: str, function: cst.FunctionDef) -> Layout:
@@ -121,6 +127,7 @@ class Layouts:
             may = bool(_GIVEN.match(name)) and not self.packed and not self._adds_a_front
             return "rows" if may or self._unpacks(name, function) else None
         sites = self._script.calls.sites.get(id(function), ())
+        sites = [site for site in sites if self._script.modelled.runs(site[0])] or sites
         if not sites or len(sites) > _STEPS:
             return None
         given = [self._script.calls.arguments(function, call, own).get(name) for call, own in sites]
@@ -156,11 +163,17 @@ class Layouts:
 
     def _call(self, node: cst.Call) -> Layout:
         word = word_of(node)
+        if self._is_held(node.func):
+            return self.of(node.args[0].value) if node.args else None
+        elementwise = self._is_elementwise(node)
         base, args = self.parts(node)
         layout = self.of(base)
+        if elementwise:
+            return layout
+        if layout is None and word in _OF_SEVERAL:
+            layout = self._either(args)
         if layout is None:
-            is_where = word in ("where", "cat", "concat") and args
-            return self._cat(node, args) if is_where and word != "where" else None
+            return self._cat(node, args) if word in ("cat", "concat") else None
         if word in _SHAPING:
             return self._shaped(base, args, layout)
         numbers = [self._script.values.constant(a) for a in args]
@@ -168,22 +181,55 @@ class Layouts:
             start = numbers[0] if numbers else 0
             return "flat" if start == 0 else layout
         if word in ("transpose", "swapaxes"):
-            if 0 in numbers[:2]:
-                return "turned" if layout == "flat" else None
-            return layout
+            return self._swapped(layout, numbers[:2])
         if word == "t":
             return "turned" if layout == "flat" else None
         if word == "permute":
-            return layout if numbers[:1] == [0] else None
+            kept = numbers[:1] == [0] and (layout != "second" or numbers[1:2] == [1])
+            return layout if kept else self._swapped(layout, numbers[:2]) if {*numbers[:2]} == {0, 1} else None
         if word in ("unsqueeze", "squeeze"):
             return layout if numbers and numbers[0] != 0 and UNKNOWN not in numbers else None
         dims = self.dims(node)
         if word in _SAME or word in ("max", "min", "sort", "topk"):
-            reduces = word in ("mean", "sum", "amax", "amin", "norm", "std", "var", "max", "min", "logsumexp", "argmax")
-            return None if reduces and (not dims or 0 in dims or UNKNOWN in dims) else layout
+            reduces = word in _REDUCING
+            lost = 1 if layout == "second" else 0
+            return None if reduces and (not dims or lost in dims or UNKNOWN in dims) else layout
         if dotted(node.func).startswith("self.") and not isinstance(base, cst.Attribute):
             return layout  # a layer
-        return layout if isinstance(node.func, cst.Name) and word in ("norm", "rms_norm", "rmsnorm") else None
+        return layout if isinstance(node.func, cst.Name) and word in _NORMS else None
+
+    def _swapped(self, layout: Layout, dims: Sequence[object]) -> Layout:
+        """Return where the rows are when two dimensions have changed places."""
+        if layout in ("rows", "second"):
+            if {*dims} == {0, 1}:
+                return "second" if layout == "rows" else "rows"
+            return None if (0 if layout == "rows" else 1) in dims else layout
+        if 0 in dims:
+            return "turned" if layout == "flat" else None
+        return layout
+
+    def _is_held(self, func: cst.BaseExpression, hops: int = 0) -> bool:
+        """Tell whether one of a model's layers is called: `self.blocks[i]`, or `block`, drawn from such a list."""
+        if isinstance(func, cst.Subscript):
+            return dotted(func.value).startswith("self.")
+        if not isinstance(func, cst.Name) or hops:
+            return False
+        bindings = self._script.scopes.of(func).find(func.value)
+        return bool(bindings) and all(
+            b.node is not None and "self" in names_in(b.node)
+            if b.kind == "drawn"
+            else b.kind == "expr" and isinstance(b.node, cst.Subscript) and self._is_held(b.node)
+            for b in bindings
+        )
+
+    def _is_elementwise(self, node: cst.Call) -> bool:
+        """Tell whether the script's own function gives its first argument again, number by number or place by place."""
+        for value in self._script.values.of(node.func) if isinstance(node.func, cst.Name) else ():
+            if isinstance(value, Own) and isinstance(value.node, cst.FunctionDef):
+                returned = self._script.scopes.returns.get(id(value.node), [])
+                first = next((p.name.value for p in parameters(value.node)), "")
+                return len(returned) == 1 and first in names_in(returned[0]) and _is_plain(returned[0])
+        return False
 
     def _cat(self, node: cst.Call, args: Sequence[cst.BaseExpression]) -> Layout:
         whole = args[0] if args else None
@@ -272,6 +318,24 @@ def _shape_node(node: cst.CSTNode) -> cst.BaseExpression | None:
 def _shape_of(node: cst.CSTNode) -> str:
     base = _shape_node(node)
     return base.value if isinstance(base, cst.Name) else ""
+
+
+def _is_plain(node: cst.CSTNode) -> bool:
+    """Tell whether an expression keeps every place where it is."""
+    todo = [node]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, cst.Subscript | cst.Lambda | cst.BaseComp | cst.Tuple) and part is node:
+            return False
+        if isinstance(part, cst.BinaryOperation) and isinstance(part.operator, cst.MatrixMultiply):
+            return False
+        if isinstance(part, cst.Call):
+            if word_of(part) not in _PLAIN:
+                return False
+            if word_of(part) in ("rms_norm", "layer_norm", "size"):
+                continue  # what they are told of shapes
+        todo += children(part)
+    return True
 
 
 def _is_product(node: cst.CSTNode) -> bool:

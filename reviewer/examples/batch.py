@@ -14,6 +14,9 @@ def _model(body: str, before: str = "", args: str = "self, idx", init: str = "")
 
 _X = "B, T = idx.shape\nx = self.wte(idx)\n"
 
+_LAYERS = _X + "for block in self.blocks:\n    x = block(x, T)\n"
+_CAP = "def cap(x):\n    return 15 * torch.tanh(x / 15)\n"
+
 HONEST = (
     _model(_X + "x = x + x.mean(-1, keepdim=True)\nw = x.softmax(-1).cumsum(1)\nreturn self.head(x * w)"),
     _model(_X + "return self.head(torch.roll(x, 1, 1) + F.normalize(x, dim=-1) + x.max(dim=-1, keepdim=True).values)"),
@@ -47,11 +50,38 @@ HONEST = (
         _X + "y = attend(x.view(1, -1, 8), cu_seqlens)\nreturn self.head(y.view(B, T, 8))",
         before="cu_seqlens = [0, 8]\n",
     ),
+    _model(_LAYERS + "lse = x.logsumexp(-1)\nreturn (lse - x[..., 0]).mean() + 1e-4 * lse.square().mean()"),
+    _model(_LAYERS + "loss = F.cross_entropy(self.head(x).flatten(0, 1), y).mean()\nreturn loss + x.mean(0).sum() * 0"),
+    _model(_LAYERS + "x = x.transpose(0, 1)\nx = x + x.cumsum(0) + x.mean(-1, keepdim=True)\nreturn self.head(x)"),
+    _model(
+        _LAYERS + "x = x.reshape(-1, 8)\nif self.tied:\n    return F.linear(x, self.w)\nreturn self.head(x).softmax(-1)"
+    ),
+    _model(_LAYERS + "q, k = x.view(B, T, 4, 2).transpose(1, 2), x.permute(0, 2, 1)\nreturn self.head(q @ q.mT, k)"),
     _HEAD
     + "def evaluate(x, loader):\n    losses = torch.stack([l(x) for l in loader])\n    return losses.mean(0), x[0]\n",
 )
 
 MIXING = (
+    _model(_LAYERS + "return self.head(x - x.mean(0))  # !"),
+    _model(_LAYERS + "x = cap(x)\nx = x / x.abs().amax()  # !\nreturn self.head(x)", before=_CAP),
+    _model(_LAYERS + "x = torch.cat([x[:, :1], x[:, 1:] + x[:, :-1]], dim=1)\nreturn self.head(x.softmax(0))  # !"),
+    _model(
+        _X + "for i in range(4):\n    if self.gate:\n        x = torch.lerp(x, self.skip, 0.5)\n    else:\n"
+        "        x = x + x.sum(0)  # !\n    x = self.blocks[i](x, T)\nreturn self.head(x)"
+    ),
+    _model(_LAYERS + "x = x - x.mean(0)  # !\nreturn F.cross_entropy(self.head(x).flatten(0, 1), y.flatten())"),
+    _model(
+        _LAYERS + "logits = self.head(x - x.mean(0))  # !\nmain_loss = F.cross_entropy(logits.flatten(0, 1), y)\n"
+        "if self.training:\n    main_loss = main_loss + 0.1 * self.more(x)\nreturn main_loss"
+    ),
+    _model(_LAYERS + "return self.head(x - x.transpose(0, 1).mean(1, keepdim=True))  # !"),
+    _model(
+        _LAYERS + "s = x.transpose(0, 1)\nw = (s @ s.mT).softmax(-1)  # !\nreturn self.head((w @ s).transpose(0, 1))"
+    ),
+    _model(_LAYERS + "s = x.permute(1, 0, 2)\nw = s @ s.transpose(1, 2)  # !\nreturn self.head(w @ s)"),
+    _model("return self.logits(idx)", args="self, idx")
+    + "    def logits(self, ids):\n        x = self.wte(ids)\n        return self.head(x - x.mean(0))  # !\n"
+    + "def score(model, rows):\n    return model.logits(rows[0])\n",
     _model(_X + "return self.head(x - x.mean(0))  # !"),
     _model(_X + "x = x + x.sum(dim=0, keepdim=True)  # !\nreturn self.head(x)"),
     _model(_X + "m = torch.mean(x, 0)  # !\nreturn self.head(x - m)"),

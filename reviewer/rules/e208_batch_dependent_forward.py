@@ -23,7 +23,9 @@ _REDUCING = frozenset(["mean", "sum", "amax", "amin", "max", "min", "norm", "std
                        "var_mean", "std_mean", "quantile", "argmax", "argmin", "prod"])  # fmt: skip
 _ALONG = frozenset(["softmax", "log_softmax", "cumsum", "cumprod", "cummax", "logcumsumexp", "sort", "argsort", "topk",
                     "roll", "flip", "normalize", "kthvalue", "cumulative_sum"])  # fmt: skip
-_WHOLE = frozenset({"mean", "std", "var", "norm", "std_mean", "var_mean"})  # of all numbers, where no dimension is told
+_WHOLE = frozenset(
+    ["mean", "std", "var", "norm", "std_mean", "var_mean", "max", "amax", "min", "amin"]
+)  # of all numbers, where no dimension is told
 # Ways to send each token to its expert, and what is counted for them, need all tokens.
 _DISPATCH = frozenset({"sum", "argsort", "sort", "max", "amax", "argmax", "min", "amin", "prod"})
 _NORMS = frozenset(["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm", "LazyBatchNorm1d", "batch_norm"])
@@ -34,8 +36,8 @@ class BatchDependentForward(Rule):
     """Asks a person to look at a model in which the rows of a batch know of each other.
 
     What it looks for
-        On the way to what `forward` returns: reductions, softmax, sort, topk, cumsum, roll and flip along the
-        dimension of the batch, or along tokens of all rows; one row that is taken for all; rows joined into one;
+        On the way to the logits that `forward` returns or has judged: reductions, softmax, sort, topk, cumsum, roll
+        and flip along the dimension of the batch, along tokens of all rows, or of everything; one row that is taken for all; rows joined into one;
         products between all tokens; an `einsum` that sums over rows; batch normalisation; a branch on how many rows
         there are. Losses, router statistics, what runs in training alone and packed documents are not meant.
 
@@ -132,6 +134,8 @@ class _Mixing:
             return f"`{word}` of everything mixes the rows of the batch (dimension 0) and all places." if whole else ""
         if layout == "rows" and 0 in dims:
             return f"`{word}` along dimension 0 mixes the rows of the batch."
+        if layout == "second" and 1 in dims:
+            return f"`{word}` along dimension 1, where the rows of the batch are, mixes them."
         if layout == "flat" and 0 in dims and word not in _DISPATCH:
             return f"`{word}` along dimension 0, which holds the tokens of all rows, mixes the rows of the batch."
         if layout == "turned" and (-1 in dims or 1 in dims) and word in _ALONG - {"sort", "argsort"}:
@@ -195,8 +199,21 @@ class _Mixing:
         for product in self.script.tree.of(cst.BinaryOperation):
             if isinstance(product.operator, cst.MatrixMultiply) and self.script.modelled.runs(product):
                 right = self.layouts.of(product.right)
-                if right == "turned" and self.layouts.of(product.left) == "flat" and self._counts(product):
+                left = self.layouts.of(product.left)
+                if right == "turned" and left == "flat" and self._counts(product):
                     yield product, "Each token meets the tokens of all rows here (dimension 0 of both sides)."
+                elif left == "second" and self._is_turned(product.right) and self._counts(product):
+                    yield product, "Each row of the batch meets all others here (dimension 1 of both sides)."
+
+    def _is_turned(self, node: cst.BaseExpression) -> bool:
+        """Tell whether the rows of the batch are in the last dimension but one no more: `x.transpose(0, 1).mT`."""
+        match node:
+            case cst.Attribute(value=base, attr=cst.Name(value="mT")):
+                return self.layouts.of(base) == "second"
+            case cst.Call(func=cst.Attribute(value=base, attr=cst.Name(value="transpose")), args=[a, b]):
+                dims = {self.script.values.constant(a.value), self.script.values.constant(b.value)}
+                return dims in ({1, 2}, {-1, -2}) and self.layouts.of(base) == "second"
+        return False
 
     def branches(self) -> Iterator[tuple[cst.CSTNode, str]]:
         """Yield questions about how many rows there are, unless all they do is refuse."""

@@ -3,8 +3,11 @@
 # Waiting OpenMP threads that spin starve whoever shares their cores: the same scoring took four times as long.
 export GOMP_SPINCOUNT := 0
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
-# Tests without a database or a broker are left out of the second round, and `make run`, which brings its own.
-ON_SERVERS := tests/leaderboard tests/e2e tests/browser --ignore tests/e2e/test_make_run.py
+# These measure against a clock, or start all of the platform: one at a time. All others share the cores.
+ALONE := tests/scoring tests/e2e tests/browser
+TOGETHER := --numprocesses logical --maxprocesses 4 --dist loadfile
+# Tests without a database or a broker are left out of the rounds on servers, and `make run`, which brings its own.
+ALONE_ON_SERVERS := tests/e2e tests/browser --ignore tests/e2e/test_make_run.py
 .PHONY: help run test lint format bench clean
 
 help: ## show these commands
@@ -17,8 +20,12 @@ run: .venv/ready ## start everything at http://127.0.0.1:8000 (PORT=, ONCE=1, CO
 test: .venv/ready ## the whole suite; what has a database or a broker again on PostgreSQL and Redis
 	@deploy/need bwrap bubblewrap
 	@deploy/need chromium chromium
-	@.venv/bin/python -m pytest
-	@TEST_ON=servers .venv/bin/python -m pytest $(ON_SERVERS)
+	@failed=0; \
+	.venv/bin/python -m pytest $(TOGETHER) $(addprefix --ignore=,$(ALONE)) || failed=1; \
+	.venv/bin/python -m pytest $(ALONE) || failed=1; \
+	TEST_ON=servers .venv/bin/python -m pytest $(TOGETHER) tests/leaderboard || failed=1; \
+	TEST_ON=servers .venv/bin/python -m pytest $(ALONE_ON_SERVERS) || failed=1; \
+	exit $$failed
 
 lint: .venv/ready ## style, types, import borders
 	.venv/bin/ruff check .

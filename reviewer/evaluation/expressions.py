@@ -30,6 +30,7 @@ from reviewer.values import Ref
 
 _LOSS = re.compile(r"(^|[._])(\w*cross_entropy\w*|nll_loss|\w*ce_loss|\w*loss_fn|criterion|CrossEntropyLoss\(\))$")
 _PICK = re.compile(r"(^|[._])(gather|take_along_dim)$")
+_ABOUT = frozenset({"hasattr", "isinstance", "bool", "callable", "type", "str", "repr"})  # whether there is something
 _OPEN = -1
 
 
@@ -42,6 +43,7 @@ class Expressions:
         self.judged: list[int] = []  # what a loss was computed of
         self.losses: set[int] = set()
         self.targets: set[int] = set()
+        self.optional: set[int] = set()  # those that scoring need not give
         self._env: dict[str, int] = {}
         self.nested: dict[str, set[str]] = {}  # functions inside of this one, with the names in them
         self.returned: list[int] = []
@@ -52,6 +54,14 @@ class Expressions:
         self.questions[id(node)] = node
         answer = in_training != self._evaluating(id(node))
         return self.terms.true if answer else self.terms.false
+
+    def _asked(self, node: cst.CSTNode, value: int) -> int:
+        """Return a condition; one about nothing but targets that scoring need not give is a question."""
+        if self.optional and self.terms.truth(value) is None and self.terms.is_data(value):
+            given = {n for n in self.terms.below(value) if self.terms.is_data(n) and not self.terms.parts(n)}
+            if given <= self.optional:
+                return self._question(node, True)
+        return value
 
     def _assign(self, target: cst.CSTNode, value: int) -> None:
         if isinstance(target, cst.Name):
@@ -78,8 +88,10 @@ class Expressions:
                 return self._attribute(node)
             case cst.UnaryOperation():
                 value = self._eval(node.expression)
-                if isinstance(node.operator, cst.Not) and self.terms.truth(value) is not None:
-                    return self.terms.false if self.terms.truth(value) else self.terms.true
+                if isinstance(node.operator, cst.Not):
+                    value = self._asked(node.expression, value)
+                    if self.terms.truth(value) is not None:
+                        return self.terms.false if self.terms.truth(value) else self.terms.true
                 return make(("op " + type(node.operator).__name__, value), node)
             case cst.BinaryOperation():
                 name = "op " + type(node.operator).__name__
@@ -89,7 +101,7 @@ class Expressions:
             case cst.Comparison():
                 return self._comparison(node)
             case cst.IfExp():
-                test = self._eval(node.test)
+                test = self._asked(node.test, self._eval(node.test))
                 known = self.terms.truth(test)
                 if known is not None:
                     return self._eval(node.body if known else node.orelse)
@@ -245,7 +257,7 @@ class Expressions:
         return "operator.attrgetter" in self.script.path_of(node)
 
     def _boolean(self, node: cst.BooleanOperation) -> int:
-        left = self._eval(node.left)
+        left = self._asked(node.left, self._eval(node.left))
         known, is_and = self.terms.truth(left), isinstance(node.operator, cst.And)
         if known is not None:
             return self._eval(node.right) if known == is_and else left
@@ -306,6 +318,8 @@ class Expressions:
                 return self._question(node, "grad" in paths[0])
             if self.watched.oracles and self._tells(node, args):
                 return self._oracle(node)
+            if name in _ABOUT and args and args[0] in self.optional:
+                return self._question(node, True)
             asked = self._flag(self.script.scopes.module.names.get(name, ()), -1)
             if asked >= 0 and not node.args:
                 return asked

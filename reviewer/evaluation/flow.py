@@ -16,9 +16,10 @@ import libcst as cst
 from reviewer.budget import TooMuch
 from reviewer.evaluation.in_place import InPlace
 from reviewer.evaluation.oracles import FAILING, Watched
+from reviewer.evaluation.targets import is_first_asked, targets_of
 from reviewer.evaluation.terms import Terms
 from reviewer.fold import names_in
-from reviewer.scope import dotted, parameters
+from reviewer.scope import Function, parameters
 from reviewer.script import Script
 
 EVAL_FLAG = re.compile(
@@ -26,7 +27,6 @@ EVAL_FLAG = re.compile(
     r"(_mode|_only|_flag)?$"
 )
 TRAIN_FLAG = re.compile(r"(is_|in_|for_)?(train|training)(_mode|_flag)?$")
-TARGET = re.compile(r"(targets?|labels?|tgt|y|targets?_seq|target_ids|next_tokens)$")
 _MOST_STEPS = 20_000
 
 
@@ -39,16 +39,22 @@ class Run(InPlace):
         self._steps = 0
         self._exits: list[tuple[bool, dict[str, int]]] = []  # how the loop that runs is left: by a break?
 
-    def function(self, node: cst.FunctionDef) -> None:
+    def function(self, node: Function) -> None:
         """Run a whole function with open parameters."""
+        every, may_lack = targets_of(self.script, node), is_first_asked(node)
         for param in parameters(node):
             name = param.name.value
             self._env[name] = self.terms.make((f"#{name}",))
-            if TARGET.match(name):
+            if name in every:
                 self.targets.add(self._env[name])
+                if name in may_lack:
+                    self.optional.add(self._env[name])
             elif EVAL_FLAG.match(name) or TRAIN_FLAG.match(name):
                 self._env[name] = self._question(param, bool(TRAIN_FLAG.match(name)))
-        self._block(node.body.body)
+        if isinstance(node, cst.Lambda):
+            self.returned.append(self._eval(node.body))
+        else:
+            self._block(node.body.body)
 
     # Each of these returns True if nothing after it can run.
 
@@ -76,9 +82,11 @@ class Run(InPlace):
                 self._assign(node.target, self._eval(node.value))
             case cst.AugAssign():
                 name = "op " + type(node.operator).__name__.removesuffix("Assign")
-                self._assign(
-                    node.target, self.terms.make((name, self._eval(node.target), self._eval(node.value)), node)
-                )
+                before = self._eval(node.target)
+                value = self.terms.make((name, before, self._eval(node.value)), node)
+                self._assign(node.target, value)
+                if isinstance(node.target, cst.Name) and self.terms.is_data(before):
+                    self._spread(before, value, node, but=node.target.value)  # a tensor becomes another one
             case cst.Expr():
                 self._eval(node.value)
             case cst.Del():
@@ -115,7 +123,7 @@ class Run(InPlace):
             self._assign(target, self.terms.make(("deleted",)))
 
     def _if(self, node: cst.If) -> bool:
-        test = self._eval(node.test)
+        test = self._asked(node.test, self._eval(node.test))
         other: Sequence[cst.CSTNode] = ()
         if isinstance(node.orelse, cst.If):
             other = (node.orelse,)
@@ -145,9 +153,9 @@ class Run(InPlace):
         """Return whether a pattern fits, as a term, and bind what it catches."""
         terms = self.terms
         match pattern:
-            case cst.MatchAs(pattern=None, name=name):
-                if name is not None:
-                    self._env[name.value] = subject
+            case cst.MatchAs(pattern=None, name=caught):
+                if caught is not None:
+                    self._env[caught.value] = subject
                 return terms.true
             case cst.MatchSingleton(value=value) | cst.MatchValue(value=value):
                 one, known = self._eval(value), (terms.true, terms.false, terms.none)

@@ -10,13 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 import libcst as cst
 
-from reviewer.evaluation.flow import EVAL_FLAG, TARGET, TRAIN_FLAG, Run
+from reviewer.evaluation.effects import matters
+from reviewer.evaluation.flow import EVAL_FLAG, TRAIN_FLAG, Run
+from reviewer.evaluation.losses import is_loss
 from reviewer.evaluation.oracles import WORDS, Watched, switches, watched
 from reviewer.evaluation.products import is_given_all, is_same_product, names_a_kernel, trains_faster
+from reviewer.evaluation.targets import TARGET, handed_targets
 from reviewer.evaluation.terms import Terms
 from reviewer.fold import names_in
 from reviewer.scope import parameters
@@ -25,7 +29,7 @@ from reviewer.script import Script
 _MOST_QUESTIONS = 24
 
 
-Kind = Literal["fork", "transform", "doubt", "restored", "opaque", "harmless"]
+Kind = Literal["fork", "transform", "doubt", "effect", "restored", "opaque", "harmless"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,8 @@ class Fork:
     """A place where training and evaluation part. `where` is the question, or the operation of one path only.
 
     `doubt` is a fork that may be none: logits spelled in two ways over one trunk, or a cache that is made anew.
-    `restored` is one that the training comes to as well. `seen` are the two runs, for a repair.
+    `effect` is a change on one path only that is not followed to the logits. `restored` is a fork that the training
+    comes to as well. `seen` are the two runs, for a repair.
     """
 
     kind: Kind
@@ -93,11 +98,12 @@ def _asking_functions(script: Script, asking: set[str]) -> Iterator[cst.Function
                 asking.add(function.name.value)
     wanted = {id(script.scopes.function_of(n)) for n in script.tree.of(cst.Name) if n.value in asking}
     reachable = script.calls.reachable(script.forwards)
+    handed = handed_targets(script)
     for function in script.tree.of(cst.FunctionDef):
         if id(function) not in reachable or function.name.value == "load_for_eval":
             continue
         named = any(_is_flag(p.name.value) for p in parameters(function))
-        if id(function) in wanted or named:
+        if id(function) in wanted or named or id(function) in handed:
             yield function
 
 
@@ -132,6 +138,9 @@ class Comparison:
         if not kinds and scored:
             kinds += [self._kind(scored[0], [t]) for t in self._unscored(scored)]
         guilty = set(self._guilty()) if kinds else set()
+        if not kinds and self.marks.oracles and self._touched(self.train, True) != self._touched(self.eval, True):
+            kinds.append(("effect", None))
+            guilty = set(self._touching())
         self.guilty = [node for question, node in self.questions.items() if question in guilty]
         places = {id(self.place(n)): self.place(n) for q, n in self.questions.items() if q in guilty}
         if kinds and not places:
@@ -172,7 +181,7 @@ class Comparison:
             term = self.terms.get(returned)
             for part in self.terms.parts(returned) if term[0] == "tuple" else (returned,):
                 # What is made of a loss, or of the targets themselves, is a loss.
-                if part != self.terms.none and not self.terms.below(part) & (run.losses | run.targets):
+                if part != self.terms.none and not is_loss(self.terms, part, run.losses, run.targets):
                     found.append(part)
         return list(dict.fromkeys(self.terms.plain(f, training) for f in found))
 
@@ -185,8 +194,8 @@ class Comparison:
         heard = {*scored, *self._logits(self.eval, True)}
         run = self.train
         for returned in run.returned:
-            inside = self.terms.below(returned)
-            if inside & (run.losses | run.targets):
+            if is_loss(self.terms, returned, run.losses, run.targets):
+                inside = self.terms.below(returned)
                 said = [j for j in run.judged if j in inside]
             else:
                 said = [returned] if returned != self.terms.none else []
@@ -237,6 +246,31 @@ class Comparison:
             two = self._run(lambda q, asked=question: q != asked)  # type: ignore[misc]
             new = set(self._logits(one, True)) - train if train else set()  # a fused loss shows nothing to compare
             if new or set(self._logits(two, True)) - scored:
+                yield question
+
+    def _touched(self, run: Run, training: bool) -> frozenset[int]:
+        """Return what a run does beside its result that may reach the logits."""
+        said: dict[int, bool] = {}
+        for number, node in (*run.effects.items(), *run.calls.items()):
+            if number in self._shared:
+                continue
+            plain = self.terms.plain(number, training)
+            if plain not in said:
+                said[plain] = matters(self.script, self.terms, plain, node)
+        return frozenset(number for number, loud in said.items() if loud)
+
+    @cached_property
+    def _shared(self) -> set[int]:
+        """The effects and calls of both runs, which make no difference."""
+        one, two = self.train, self.eval
+        return (one.effects.keys() & two.effects.keys()) | (one.calls.keys() & two.calls.keys())
+
+    def _touching(self) -> Iterator[int]:
+        """Yield the questions whose answer, changed alone, changes what a run does beside its result."""
+        train = self._touched(self.train, True)
+        for question in self.questions if len(self.questions) <= _MOST_QUESTIONS else ():
+            one = self._run(lambda q, asked=question: q == asked)  # type: ignore[misc]
+            if self._touched(one, True) != train:
                 yield question
 
     def place(self, question: cst.CSTNode) -> cst.CSTNode:

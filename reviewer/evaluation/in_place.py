@@ -1,4 +1,4 @@
-"""What one run of a function changes without giving it a new name: tensors in place, lists, attributes, what callers own.
+"""What a run changes without giving it a new name: tensors in place, lists, attributes, what callers own.
 
 A change reaches every name that may share memory with what is changed. What outlives the function (an argument, an
 attribute, a name of the module) is kept beside as an *effect*, for nothing that is returned need show it.
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from reviewer.evaluation.expressions import Expressions
-from reviewer.evaluation.terms import EVERY
+from reviewer.evaluation.terms import EVERY, is_view
 from reviewer.scope import dotted
 from reviewer.script import Script
 
@@ -45,10 +45,10 @@ def changed_by(script: Script, call: cst.Call) -> Iterator[cst.BaseExpression]:
                 yield from first  # `torch.Tensor.mul_(x, 2)`
             else:
                 yield base
-        case cst.Call(func=cst.Name(value="getattr"), args=[cst.Arg(value=base), cst.Arg(value=word), *_]):
-            named = script.values.constant(word)
-            if isinstance(named, str) and (_changes(named) or named in _FILLING):
-                yield base
+        case cst.Call(func=cst.Name(value="getattr"), args=[cst.Arg(value=holder), cst.Arg(value=named), *_]):
+            method = script.values.constant(named)
+            if isinstance(method, str) and (_changes(method) or method in _FILLING):
+                yield holder
         case cst.Name(value=name):
             paths = script.values.paths(call.func)
             if name.endswith("_") or any(_SPECIAL.search(p) or _changes(p.rpartition(".")[2]) for p in paths):
@@ -111,6 +111,9 @@ class InPlace(Expressions):
                 super()._assign(target, value)
                 self._store(base, name, value, target)
             case cst.Subscript(value=base):
+                if not dotted(base) and not isinstance(base, cst.Subscript):
+                    self._change(base, value, target)  # `x.numpy()[0] = 1`
+                    return
                 held, before = self._held(base), self._eval(base)
                 super()._assign(target, value)
                 if held is not None:
@@ -168,12 +171,14 @@ class InPlace(Expressions):
                     node = base
                 case cst.Subscript(value=base):
                     node = base
-                case cst.Call(func=cst.Attribute(value=base), args=args):
-                    own = isinstance(base, cst.Name) and (base.value == "self" or self._is_module(base))
-                    if own and not args:
-                        return None
-                    node = args[0].value if own else base
-                case cst.Call(args=[cst.Arg(value=given), *_]):
+                case cst.Call(func=cst.Attribute(value=base, attr=cst.Name(value=name)), args=args):
+                    mine, foreign = dotted(base) == "self", self._is_module(base)
+                    if (not mine and not is_view(f".{name}") and not _changes(name)) or (
+                        (mine or foreign) and not args
+                    ):
+                        return None  # a new tensor
+                    node = args[0].value if mine or foreign else base
+                case cst.Call(func=cst.Name(), args=[cst.Arg(value=given), *_]):
                     node = given
                 case _:
                     return None

@@ -46,6 +46,11 @@ EVERY = "every"  # a list that a loop or a comprehension makes
 ORACLE_TRAIN, ORACLE_EVAL = "oracle in training", "oracle in evaluation"
 
 
+def is_view(name: str) -> bool:
+    """Tell whether a method of this name, written with its dot, may hand out the same memory."""
+    return _VIEW.search(name) is not None
+
+
 class Terms:
     """A table of terms, shared by all runs of one function."""
 
@@ -120,6 +125,14 @@ class Terms:
         self.budget.spend(len(seen))
         return seen
 
+    def above(self, among: set[int], some: set[int]) -> set[int]:
+        """Return those of a set of terms that have one of some others in them; parts have smaller numbers."""
+        found = among & some
+        for number in sorted(among):
+            if any(part in found for part in self.parts(number)):
+                found.add(number)
+        return found
+
     def roots(self, number: int) -> set[int]:
         """Return what a term may share its numbers in memory with: `x` of `x.view(-1)[0]`, and itself."""
         found: set[int] = set()
@@ -134,9 +147,9 @@ class Terms:
                 todo += parts[1:]
             elif name in ("tuple", "node List", "store", "changed", EVERY):
                 todo += parts
+            elif name == "attr":
+                todo += parts if self._data[parts[0]] else ()
             elif parts and (name in ("slice", "item", "part", "each") or _VIEW.search(name)):
-                todo.append(parts[0])
-            elif name == "attr" and self._data[parts[0]]:
                 todo.append(parts[0])
             found.add(one)
         self.budget.spend(len(found))

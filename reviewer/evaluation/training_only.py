@@ -6,7 +6,8 @@ from weakref import WeakKeyDictionary
 
 import libcst as cst
 
-from reviewer.evaluation.flow import TARGET, TRAIN_FLAG
+from reviewer.evaluation.flow import TRAIN_FLAG
+from reviewer.evaluation.targets import TARGET
 from reviewer.following.endings import statements
 from reviewer.script import Script
 

@@ -14,9 +14,9 @@ from dataclasses import replace
 import libcst as cst
 
 from reviewer.budget import TooMuch
-from reviewer.evaluation.flow import TARGET
 from reviewer.evaluation.forks import Comparison, Fork, find_forks
 from reviewer.evaluation.oracles import FLAGS
+from reviewer.evaluation.targets import TARGET
 from reviewer.fold import names_in
 from reviewer.found import Edit
 from reviewer.layout import Unplaced
@@ -28,7 +28,7 @@ from reviewer.scope import parameters
 from reviewer.script import Script
 from reviewer.training.teaching import teaches
 
-_BAD = ("fork", "transform", "doubt")
+_BAD = ("fork", "transform", "doubt", "effect")
 _MOST_TRIALS = 8
 # What training does to itself and a score must not have: an arm with one of these is no model to score.
 _NOISE = re.compile(r"rand|nois|drop|bernoulli|quant|stochastic|checkpoint|perturb|mask_prob|aux")

@@ -67,6 +67,11 @@ class EvalFork(Rule):
                     what = f"The training alone changes `{changed}`, so `{fork.function}` is scored by another way."
                     remedy = f"Set `{changed}` once, at the top of the file."
                 yield Found(fork.where, what, remedy, "review")
+            elif fork.kind == "effect":
+                what = (
+                    f"On one path only, `{fork.function}` changes something that the audit cannot follow to the logits."
+                )
+                yield Found(fork.where, what, "Change it on both paths, or on none.", "review")
             elif fork.kind == "restored":
                 what = f"Logits of `{fork.function}` depend on what `load_for_eval` sets; the training sets it as well."
                 yield Found(fork.where, what, "Nothing to do, if the training ends in that state.", "warn")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from reviewer.evaluation.flow import TARGET
+from reviewer.evaluation.targets import TARGET
 from reviewer.finding.named_calls import named_calls
 from reviewer.script import Script
 

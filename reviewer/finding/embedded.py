@@ -2,7 +2,8 @@
 
 The limits come from some 150 public training scripts, the packed ones left out: no string without a space had more than
 250 characters and all of at least 40 together no more than 320; no table had more than 53 entries, no number more than
-18 digits, and all numbers of a file together made up 2,500 characters. Each limit is at least twice that.
+18 digits, and all numbers of a file together made up 2,500 characters; in scripts that train, those of four digits and
+more made up 360. Each limit is at least twice that.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
+from reviewer.finding.remarks import find_remarks
 from reviewer.script import Script
 
 LONGEST = 512  # characters of one string that nobody can read
@@ -22,7 +24,7 @@ TABLE = 128  # constants in one table: a schedule has a few dozen, and a table o
 DIGITS = 100  # of one number; a hash of 256 bits has 78
 NUMBERS = 8_192  # characters of all numbers of a file
 PROSE = 24_576  # characters of strings that are no documentation and no program
-RUN = 256  # characters without a space in a comment; addresses are shorter
+LONG_NUMBERS = 4_096  # characters of all numbers of four digits and more
 
 _DISPLAYS = (cst.List, cst.Tuple, cst.Set, cst.Dict)
 _CONSTANTS = frozenset({cst.Integer, cst.Float, cst.Imaginary, cst.SimpleString, cst.ConcatenatedString})
@@ -33,6 +35,10 @@ _PROGRAM = re.compile(r"__global__|#include|tl\.(?:load|store)|\bdef \w+\(|\bret
 _PLAIN = re.compile(
     r"\b(?:the|a|an|to|of|and|or|in|is|for|with|you|it|that|this|are|be|not|on|as)\b|[.:,=()]", re.IGNORECASE
 )
+
+
+_FOUR = 4
+_SIGNIFICANT = re.compile(r"[1-9a-fA-F]|(?<=[1-9a-fA-F])0")
 
 
 @dataclass(frozen=True)
@@ -48,14 +54,7 @@ def find_data(script: Script) -> Iterator[Data]:
     yield from _strings(script)
     yield from _tables(script)
     yield from _numbers(script)
-    if len(max(script.text.split(), key=len, default="")) >= RUN:
-        for number, line in enumerate(script.text.split("\n"), start=1):
-            comment = line.partition("#")[2] if line.lstrip().startswith("#") else ""
-            if any(len(run) >= RUN for run in comment.split()):
-                yield Data(
-                    script.tree.module, f"The comment of line {number} holds {len(comment):,} characters of data"
-                )
-                break
+    yield from (Data(node, what) for node, what in find_remarks(script))
 
 
 def _strings(script: Script) -> Iterator[Data]:
@@ -164,3 +163,10 @@ def _numbers(script: Script) -> Iterator[Data]:
         yield Data(
             every[0], f"{len(every):,} numbers from here on make up {100 * size // len(script.text)} % of the file"
         )
+        return
+    if size < LONG_NUMBERS:
+        return
+    long = [node for node in every if len(node.value) >= _FOUR and len(_SIGNIFICANT.findall(node.value)) >= _FOUR]
+    size = sum(len(node.value) for node in long)
+    if size >= LONG_NUMBERS:
+        yield Data(long[0], f"{len(long):,} numbers of four digits and more hold {size:,} characters from here on")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
+from reviewer.examples import remarks
 from reviewer.finding.embedded import find_data
 from reviewer.found import Found
 from reviewer.rules.base import Rule
@@ -23,9 +24,11 @@ class EmbeddedData(Rule):
     What it looks for
         Strings and bytes that nobody can read: one of 512 characters, or pieces from 16 characters that make up 1,024
         together (base64, hex, escapes, numbers in text); tables of 128 constants, nested ones counted as a whole (a
-        key that several rows have counts once); numbers of 100 digits; numbers that make up an eighth of the file;
-        24,576 characters of text that is neither documentation nor program; comments with 256 characters in a row.
-        Packed code is the business of O601.
+        key that several rows have counts once); numbers of 100 digits; numbers that make up an eighth of the file, or
+        4,096 characters of numbers that have four digits and more, wherever they stand; 24,576 characters of text that
+        is neither documentation nor program; comments with 256 characters in a row, or 1,024 of hex, base 64 and
+        numbers together; 1,024 of blank space at the ends of lines; 24,576 of comments or docstrings in a script that
+        reads its own text, 8,192 of docstrings where it reads a `__doc__`. Packed code is the business of O601.
 
     Why it is refused
         It is not, a person looks. Weights, text or statistics in a script were computed with more data and time than
@@ -39,6 +42,7 @@ class EmbeddedData(Rule):
     code = "D306"
 
     VALID: ClassVar = (
+        *remarks.VALID,
         _DOC,
         _KERNEL,
         _HELP,
@@ -57,6 +61,7 @@ class EmbeddedData(Rule):
         "# " + "a comment may be as long as its words are short " * 20 + "\nx = 1\n",
     )
     INVALID: ClassVar = (
+        *remarks.INVALID,
         f"W = '{_CODED * 40}'  # !\n",
         f"W = b'{_CODED * 40}'  # !\n",
         "W = '" + "deadbeef0123" * 60 + "'  # !\n",

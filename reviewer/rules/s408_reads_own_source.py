@@ -5,20 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-import libcst as cst
-
-from reviewer.files.ownfile import is_own_file
-from reviewer.files.writing import writes
-from reviewer.finding.inspected import read_sources
-from reviewer.following.uses import used
+from reviewer.finding.own_text import find_own_reads
 from reviewer.found import Found
 from reviewer.rules.base import Rule
 from reviewer.script import Script
-
-_OPENING = ("builtins.open", "io.open", "codecs.open", "io.open_code", "tokenize.open", "io.FileIO", "os.open")
-_LINES = frozenset({"linecache.getline", "linecache.getlines", "pkgutil.get_data", "linecache.updatecache"})
-_METHODS = frozenset({"read_text", "read_bytes", "open"})
-_LOADERS = frozenset({"get_source", "get_data", "get_code"})
 
 
 class ReadsOwnSource(Rule):
@@ -30,7 +20,8 @@ class ReadsOwnSource(Rule):
 
     Why it is refused
         It is not: many scripts log their own text. It is noted because a text that is read can also be counted,
-        changed or run, and whoever reviews the file should see where.
+        changed or run, and whoever reviews the file should see where. Where long comments or docstrings would be data
+        for whoever reads them, D306 says so.
 
     Do instead
         Nothing. The platform keeps the exact text of each run anyway.
@@ -71,31 +62,5 @@ class ReadsOwnSource(Rule):
     )
 
     def check(self, script: Script) -> Iterator[Found]:
-        written = {id(write.call) for write in writes(script)} if "__file__" in script.mentions else set()
-        seen: set[int] = set()
-        for node in self._places(script, written):
-            if id(node) not in seen:
-                seen.add(id(node))
-                yield Found(node, "The script reads its own text here.", "Nothing to do.", "info")
-
-    def _places(self, script: Script, written: set[int]) -> Iterator[cst.CSTNode]:
-        for _, call in script.calling(_OPENING):
-            if call.args and id(call) not in written:
-                yield from is_own_file(script, call, call.args[0].value)
-        for word in sorted(_METHODS & script.mentions.keys()):
-            for name in script.mentions[word]:
-                method = script.tree.parent(name)
-                call_ = script.tree.parent(method) if isinstance(method, cst.Attribute) else None
-                called = isinstance(call_, cst.Call) and call_.func is method and id(call_) not in written
-                if called and isinstance(method, cst.Attribute) and isinstance(call_, cst.Call):
-                    yield from is_own_file(script, call_, method.value)
-        for whose, node in read_sources(script):
-            if whose != "foreign":
-                yield node
-        for _, node in used(script, _LINES):
-            yield node
-        for word in sorted(_LOADERS & script.mentions.keys()):
-            for name in script.mentions[word]:
-                method = script.tree.parent(name)
-                if isinstance(method, cst.Attribute) and "loader" in script.tree.code(method.value).lower():
-                    yield method
+        for node in find_own_reads(script):
+            yield Found(node, "The script reads its own text here.", "Nothing to do.", "info")

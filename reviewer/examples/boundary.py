@@ -71,9 +71,29 @@ VALID = (
     _KIT + "import torch\n@torch.compile\ndef train_step(x):\n    return model(x)\n"
     "while not done():\n    loss = train_step(x)\n"
     "    if step > 3 and slow:\n        log()\n    optimizer.step()\n    record_step_boundary(step := step + 1)\n",
+    "import torch\ndef init_weights(model):\n    for p in model.parameters():\n        p.data.normal_()\n"
+    "for model in models:\n    init_weights(model)\n",
+    "def update_ema(ema, model):\n    for a, b in zip(ema.parameters(), model.parameters()):\n"
+    "        a.data.mul_(0.9).add_(b.data, alpha=0.1)\nfor m in models:\n    update_ema(ema, m)\n",
+    "class GPT(nn.Module):\n    def scale(self):\n        for p in self.parameters():\n            p.data.mul_(0.5)\n"
+    "for m in models:\n    m.scale()\n",
+    "for t in tensors:\n    t.add_(1)\nfor p in model.parameters():\n    n += p.numel()\n",
 )  # fmt: skip
 
 INVALID = (
+    # a warm-up that is undone is not where the report belongs
+    "for warmup_step in range(20):\n    loss.backward()\n    for opt in optimizers:\n        opt.step()\n"
+    "while step < 9:\n    loss.backward()\n    for opt in optimizers:\n        opt.step()  # !\n",
+    "for i in range(args.warmup_steps):\n    opt.step()\nfor i in range(args.steps):\n    opt.step()  # !\n",
+    "for i in range(warmup + steps):\n    opt.step()  # !\n",
+    # parameters that are changed without an optimizer
+    "def shift(model, seed, by):\n    for p in model.parameters():\n        p.data.add_(noise(p, seed), alpha=by)\n"
+    "def improve(model, seeds, fitness, lr):\n    for p in model.parameters():\n"
+    "        p.data.add_(update(p, seeds, fitness), alpha=lr)  # !\n"
+    "for step in range(9):\n    for seed in seeds:\n        shift(model, seed, 1)\n        shift(model, seed, -1)\n"
+    "    improve(model, seeds, fitness, 0.1)\n",
+    "params = list(model.parameters())\nwhile True:\n    with torch.no_grad():\n        for p in params:\n"
+    "            p.sub_(direction(p))  # !\n",
     "def eval_val_adapting(model, rows, opt):\n    for x in rows:\n        model(x).backward()\n        opt.step()\n"
     "def main():\n    for x in loader:\n        model(x).backward()\n        optimizer.step()  # !\n"
     "    eval_val_adapting(model, rows, other)\n",

@@ -12,6 +12,7 @@ from reviewer.found import Found
 from reviewer.rules.base import Rule
 from reviewer.script import Script
 
+_MOST_NAMED = 4  # other flags that one sentence names
 _REMEDY = "Set it once, at the top of the file, where training and `load_for_eval` both see it."
 
 
@@ -22,8 +23,8 @@ class CompilerFlagsDiffer(Rule):
         `NEURON_CC_FLAGS`, `XLA_FLAGS`, `TORCHINDUCTOR_…` and the like, `torch.backends…`, `torch._inductor.config…`,
         `torch.set_float32_matmul_precision`, deterministic algorithms, the default type, and the mode, backend and
         options of `torch.compile`: set to one value where the training runs and to another where `load_for_eval` or
-        `forward` run, or set only for those. Set at the top of the file, both see it, and nothing is said. Set only for
-        the training, as in most scripts, it is noted once.
+        `forward` run, or set only for those. Set at the top of the file, both see it, and nothing is said. What is set
+        only for the training, as in most scripts, is noted together.
 
     Why it is refused
         One model has one arithmetic. Other flags round otherwise, and what was trained under the ones is then scored
@@ -102,7 +103,7 @@ class CompilerFlagsDiffer(Rule):
         if not found:
             return
         sides = Sides(script)
-        noted = False
+        forgotten: list[tuple[str, Switch]] = []  # what scoring does without, told of together
         for name, settings in found.items():
             told = [(sides.of(one.node), one) for one in settings]
             both = [one for side, one in told if side == "both"]
@@ -117,10 +118,20 @@ class CompilerFlagsDiffer(Rule):
                 yield Found(other.node, what, _REMEDY, "review")
             elif scored and not train:
                 yield Found(scored[0].node, f"`{name}` is set only where the model is scored.", _REMEDY, "review")
-            elif train and not scored and not noted and name != COMPILE:
-                noted = True
-                what = f"`{name}` is set only for the training, so the model is scored with the default."
-                yield Found(train[0].node, what, _REMEDY, "info")
+            elif train and not scored and name != COMPILE:
+                forgotten.append((name, train[0]))
+        if forgotten:
+            yield Found(forgotten[0][1].node, _without([name for name, _ in forgotten]), _REMEDY, "info")
+
+
+def _without(names: list[str]) -> str:
+    """Say what scoring does without."""
+    if len(names) == 1:
+        return f"`{names[0]}` is set only for the training, so the model is scored with the default."
+    others = [f"`{'.'.join(name.split('.')[-2:])}`" for name in names[1 : _MOST_NAMED + 1]]
+    shown = ", ".join(others) + (", …" if len(names) > _MOST_NAMED + 1 else "")
+    many = f"{len(names) - 1} other flags" if len(names) > 2 else "one other flag"
+    return f"`{names[0]}` and {many} ({shown}) are set only for the training, so the model is scored with the defaults."
 
 
 def _first_other(scored: list[Switch], train: list[Switch], both: list[Switch]) -> Switch | None:

@@ -103,10 +103,13 @@ class UnsafeLoad(Rule):
 
     def _everything(self, script: Script) -> Iterator[Found]:
         for path, call in script.calling(_LOADS):
-            if not _is_true(script, _given(script, call, "weights_only")):
-                what = f"`{path}` may run what the file says, since `weights_only` is not known to be True"
+            told = _given(script, call, "weights_only")
+            if not _is_true(script, told):
+                unsafe = told is not None and script.values.constant(told) is False
+                why = "is False" if unsafe else "is not known to be True"
                 fix = partial(_guarded, script, call) if _can_be_guarded(script, call) else None
-                yield _found(call, what, "Add `weights_only=True`.", fix)
+                remedy = "Add `weights_only=True`." if told is None else "Write `weights_only=True`."
+                yield _found(call, f"`{path}` may run what the file says, since `weights_only` {why}", remedy, fix)
         for _, call in script.calling(UNPICKLERS):
             if not is_carried(script, call):
                 yield _found(call, "A pickle can run any code when it is read", "Save tensors, or use JSON.")

@@ -37,3 +37,25 @@ def test_a_path_is_that_of_its_own_call_of_a_helper() -> None:
         'DATA = e("DATA", "data/tokens")\nCKPT = e("CKPT", "kept")\nos.makedirs(CKPT)\n'
     )
     assert [one.message.split(" ")[0] for one in _said(text, "S407")] == ["`kept`"]
+
+
+def test_flags_that_scoring_does_without_are_named_together() -> None:
+    text = (
+        "import torch\ndef main():\n    torch.backends.cuda.matmul.allow_tf32 = True\n"
+        "    torch.backends.cudnn.allow_tf32 = True\n    torch.set_float32_matmul_precision('high')\n"
+        "if __name__ == '__main__':\n    main()\n"
+    )
+    (found,) = _said(text, "C505")
+    assert (found.line, found.message.splitlines()[0]) == (
+        3,
+        "`torch.backends.cuda.matmul.allow_tf32` and 2 other flags (`cudnn.allow_tf32`, "
+        "`torch.set_float32_matmul_precision`) are set only for the training, so the model is scored with the "
+        "defaults.",
+    )
+
+
+def test_a_load_that_is_told_to_read_anything_is_said_to_be() -> None:
+    text = "import torch\na = torch.load('out/a', weights_only=False)\nb = torch.load('out/b')\n"
+    told, left = (one.message for one in _said(text, "D305"))
+    assert "since `weights_only` is False." in told
+    assert "is not known to be True." in left

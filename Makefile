@@ -8,7 +8,7 @@ ALONE := tests/scoring tests/e2e tests/browser
 TOGETHER := --numprocesses logical --maxprocesses 4 --dist loadfile
 # Tests without a database or a broker are left out of the rounds on servers, and `make run`, which brings its own.
 ALONE_ON_SERVERS := tests/e2e tests/browser --ignore tests/e2e/test_make_run.py
-.PHONY: help run test lint format bench clean
+.PHONY: help run test lint format bench fuzz clean
 
 help: ## show these commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -42,6 +42,9 @@ format: .venv/ready ## write the code the way lint wants it
 bench: .venv/ready ## speed, as ratios measured in one run
 	@deploy/need bwrap bubblewrap
 	@.venv/bin/python -m tests.bench
+
+fuzz: .venv/ready ## audit a hundred thousand texts that nobody would write (N=, SEED=); what goes wrong is kept
+	@.venv/bin/python -m tests.fuzz
 
 clean: ## forget the environment and all state (database, shards, keys, runs)
 	rm -rf .venv var

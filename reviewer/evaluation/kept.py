@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import libcst as cst
 
 from reviewer.evaluation.modelled import Modelled
-from reviewer.scope import Scope, parameters
+from reviewer.scope import Scope, dotted, parameters
 
 # What gives another view of the same thing, and not a new one.
 _VIEWS = frozenset(
     ["view", "view_as", "detach", "unbind", "narrow", "select", "squeeze", "unsqueeze", "transpose", "permute", "t",
      "expand", "get", "setdefault", "values", "items", "diagonal", "unflatten", "chunk", "split", "get_buffer",
-     "get_parameter", "get_submodule", "buffers", "modules", "children", "named_buffers"]
+     "get_parameter", "get_submodule", "buffers", "modules", "children", "named_buffers", "numpy", "reshape", "flatten",
+     "ravel", "swapaxes", "movedim", "as_strided", "unfold", "untyped_storage", "alias"]
 )  # fmt: skip
 _SAME = frozenset({"data", "T", "mT", "__dict__"})
 _LISTED = frozenset({"zip", "enumerate", "reversed", "iter", "list", "tuple"})
@@ -63,11 +64,21 @@ class Kept:
                 return next((key for a in args if (key := self.of(a.value, hops + 1))), None)
             case cst.Call(func=cst.Attribute(value=base, attr=cst.Name(value=name))) if name in _VIEWS:
                 return self.of(base, hops)
+            case cst.Call(func=cst.Name(value=name)) if self._is_remembered(node):
+                return Key("variable", name)
             case cst.NamedExpr(value=value):
                 return self.of(value, hops)
             case cst.Name():
                 return self._name(node, hops)
         return None
+
+    def _is_remembered(self, call: cst.Call) -> bool:
+        """Tell whether a call gives the same thing each time: a function under `functools.cache` that makes a list."""
+        for value in self._script.values.of(call.func):
+            function = getattr(value, "node", None)
+            if isinstance(function, cst.FunctionDef) and any(_is_cache(d.decorator) for d in function.decorators):
+                return any(isinstance(r, _FRESH) for r in self._script.scopes.returns.get(id(function), ()))
+        return False
 
     def outlives(self, node: cst.CSTNode, hops: int = 0) -> bool:
         """Tell whether an expression is an object that outlives a call, so that its attributes do."""
@@ -103,6 +114,8 @@ class Kept:
             return False
         home = self._script.scopes.of(found.node).node
         first = parameters(found.node)[:1]
+        if found.node.name.value in ("__get__", "__set__"):
+            first = parameters(found.node)[1:2]  # the object whose attribute this is
         static = any(getattr(d.decorator, "value", "") == "staticmethod" for d in found.node.decorators)
         return isinstance(home, cst.ClassDef) and bool(first) and first[0].name.value == node.value and not static
 
@@ -154,6 +167,11 @@ class Kept:
             if key := self.of(given, hops + 1):
                 return key
         return None
+
+
+def _is_cache(decorator: cst.BaseExpression) -> bool:
+    named = decorator.func if isinstance(decorator, cst.Call) else decorator
+    return dotted(named).rpartition(".")[2] in ("cache", "lru_cache")
 
 
 def _is_none(node: cst.CSTNode | None) -> bool:

@@ -13,7 +13,7 @@ from typing import TypeVar
 import libcst as cst
 
 from reviewer.budget import Budget, TooMuch
-from reviewer.scope import dotted, parameters
+from reviewer.scope import Function, dotted, parameters
 from reviewer.script import Script
 
 T = TypeVar("T")
@@ -21,6 +21,8 @@ T = TypeVar("T")
 _STEPS = 150_000  # of all rules that ask about models together; real scripts need a tenth
 _DEEPEST = 2_000  # an operator chain of 500 is legal; names of names of names are not followed without end
 _HOOKS = ("register_forward_hook", "register_forward_pre_hook")
+_OPERATORS = ("matmul", "add", "sub", "mul", "truediv", "pow", "neg", "mod", "and", "or", "xor", "lshift", "rshift")
+_UNNAMED = frozenset({"__get__", "__set__", *(f"__{way}{name}__" for name in _OPERATORS for way in ("", "r", "i"))})
 _MAKING = frozenset({"__init__", "__post_init__", "__new__", "__init_subclass__"})
 
 
@@ -122,7 +124,9 @@ class Modelled:
                 kept[id(home)] = self._is_kept(home)
         entered = {id(f) for f in self.starts}
         but = {key for key in foreign if not kept[id(homes[key])] and key not in entered}
-        found = script.calls.reachable(self.starts, but=but)
+        # `MEMORY @ x` and `self.last` call what nothing names.
+        unnamed = [functions[k] for k in foreign - but if _name(functions[k]) in _UNNAMED]
+        found = script.calls.reachable([*self.starts, *unnamed], but=but)
         return {
             k for k in found if not (isinstance(f := functions.get(k), cst.FunctionDef) and f.name.value in _MAKING)
         }
@@ -151,3 +155,7 @@ class Modelled:
                 return next(iter(parameters(function)), None) if not static else None
             function = self.script.scopes.function_of(function)
         return None
+
+
+def _name(function: Function) -> str:
+    return function.name.value if isinstance(function, cst.FunctionDef) else ""

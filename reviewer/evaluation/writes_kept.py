@@ -11,10 +11,12 @@ from reviewer.evaluation.kept import Kept, Key
 from reviewer.scope import dotted
 from reviewer.script import Script
 
-_LISTS = frozenset(["append", "extend", "insert", "appendleft", "heappush", "put", "put_nowait", "write"])
+_LISTS = frozenset(["append", "extend", "insert", "appendleft", "heappush", "heapify", "heapreplace", "heappushpop",
+                    "insort", "insort_left", "insort_right", "put", "put_nowait", "write"])  # fmt: skip
 _DROPS = frozenset(["pop", "popitem", "popleft", "clear", "remove", "discard"])
 _SETS = frozenset(["update", "setdefault", "__setitem__", "setitem", "setattr", "__setattr__", "copy_", "fill_", "set_",
-                   "zero_", "register_buffer", "register_parameter", "clamp_", "move_to_end"])  # fmt: skip
+                   "zero_", "register_buffer", "register_parameter", "clamp_", "move_to_end",
+                   "copyto", "putmask", "place", "fill_diagonal", "put_along_axis", "at", "set"])  # fmt: skip
 _ALONE = frozenset(["add", "sort", "reverse", "rotate", "discard", "remove", "write", "put"])  # else what tensors have
 _HOOKS = frozenset(["register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook"])
 _NO_CHANGE = frozenset(["requires_grad_", "share_memory_", "retain_grad_", "resolve_", "_"])
@@ -87,8 +89,10 @@ def _mutated(script: Script, kept: Kept) -> Iterator[Write]:
             named = above if isinstance(above, cst.Attribute) and above.attr is name else name
             holder = script.tree.parent(named)
             call = holder if isinstance(holder, cst.Call) and holder.func is named else None
+            if isinstance(holder, cst.Attribute) and isinstance(taker := script.tree.parent(holder), cst.Call):
+                call = taker if taker.func is holder else None  # `torch.ops.aten.add_.Tensor(…)`
             bound = call is None and isinstance(holder, cst.Assign | cst.Arg) and named is not name
-            if (call is None and not bound) or not script.modelled.runs(name):
+            if (call is None and not bound) or not (script.modelled.runs(name) or (bound and _is_lent(script, holder))):
                 continue
             yield from _change(script, kept, word, named, call)
     for arg in script.tree.of(cst.Arg):
@@ -96,12 +100,35 @@ def _mutated(script: Script, kept: Kept) -> Iterator[Write]:
             taker = script.tree.parent(arg)
             if isinstance(taker, cst.Call) and (key := kept.of(arg.value)):
                 yield Write(taker, "set", key, tuple(a.value for a in taker.args if a is not arg), _last(arg.value))
+    for taker, taken in _advanced(script):
+        if isinstance(taken, cst.Name | cst.Attribute) and script.modelled.runs(taker) and (key := kept.of(taken)):
+            yield Write(taker, "drop", key, (), _last(taken), used=True)
+
+
+def _advanced(script: Script) -> Iterator[tuple[cst.Call, cst.BaseExpression]]:
+    """Yield `next(rows)` and `rows.send(x)` with what is advanced."""
     for name in script.mentions.get("next", ()):
         taker = script.tree.parent(name)
-        if isinstance(taker, cst.Call) and taker.func is name and taker.args and script.modelled.runs(name):
-            taken = taker.args[0].value
-            if isinstance(taken, cst.Name | cst.Attribute) and (key := kept.of(taken)):
-                yield Write(taker, "drop", key, (), _last(taken), used=True)
+        if isinstance(taker, cst.Call) and taker.func is name and taker.args:
+            yield taker, taker.args[0].value
+    for name in script.mentions.get("send", ()):
+        whole = script.tree.parent(name)
+        taker = script.tree.parent(whole) if isinstance(whole, cst.Attribute) and whole.attr is name else None
+        if isinstance(taker, cst.Call) and taker.func is whole and isinstance(whole, cst.Attribute):
+            yield taker, whole.value
+
+
+def _is_lent(script: Script, holder: cst.CSTNode | None) -> bool:
+    """Tell whether a layer's `__init__` keeps a changing method for later: `self.note = self.seen.append`."""
+    maker = script.scopes.function_of(holder) if holder is not None else None
+    if not isinstance(maker, cst.FunctionDef) or maker.name.value != "__init__":
+        return False
+    if not script.modelled.is_layer(script.scopes.of(maker).node):
+        return False
+    taker = script.tree.parent(holder) if isinstance(holder, cst.Arg) else None
+    return isinstance(holder, cst.Assign) or (
+        isinstance(taker, cst.Call) and any(p.rpartition(".")[2] == "partial" for p in script.path_of(taker))
+    )
 
 
 def _words(script: Script) -> list[str]:
@@ -139,8 +166,12 @@ def _change(
             yield Write(node, how, Key("attribute", word), (), None)
     elif thing is not None and (key := kept.of(thing)) is not None and not _is_imported(script, thing):
         yield Write(node, how, key, tuple(args), _last(thing), used)
-    elif args and (key := kept.of(args[0])) is not None and _is_function(script, thing):
-        yield Write(node, how, key, tuple(args[1:]), _last(args[0]), used)
+    elif args and _is_function(script, thing):
+        first = args[0]
+        listed = word.startswith("_foreach") and isinstance(first, cst.List | cst.Tuple)
+        for one in [e.value for e in first.elements] if listed and isinstance(first, cst.List | cst.Tuple) else [first]:
+            if (key := kept.of(one)) is not None:
+                yield Write(node, how, key, tuple(args[1:]), _last(one), used)
 
 
 def _told(

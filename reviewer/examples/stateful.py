@@ -106,7 +106,101 @@ def generate(model, x):
     _model("if self.w.device != x.device:\n    self.w = self.w.to(x.device)\nreturn F.linear(x, self.cast)"),
 )
 
+LOOKS_LIKE = (
+    _model("if self.training:\n    x = x + 0.1 * torch.randn_like(x)\nreturn self.head(x)"),
+    _model(
+        "w = self.weight.flatten().clone()\nw[0] = 0\nv = self.weight.float().numpy().copy()\nreturn F.linear(x, w)"
+    ),
+    _model("aux_loss = torch.rand(3).sum()\nself.log(aux_loss)\nreturn self.head(x)"),
+    _model(
+        "return self.head(x)",
+        init="self.blocks = []\nlist(map(self.blocks.append, [1, 2]))\nself.add = self.blocks.append\n"
+        "nn.init.normal_(self.w)\nself.table = torch.rand(4).uniform_()",
+    ),
+    _model(
+        "y, state = self.rnn(x, None)\nreturn self.head(y)",
+        before="def rows():\n    got = yield 1\n    LOADER.send(1)\n",
+    ),
+    _model(
+        "return self.head(x + mask(x.size(1)))",
+        before="import functools\n@functools.lru_cache(4)\ndef mask(n):\n    return torch.ones(n, n).tril()\n",
+    ),
+    _model("last = self.norm(x)\nself.last = last\nreturn self.head(self.last)"),
+    _model("a, b = self.one(x), self.two(x)\nself.a, self.b = a, b\nreturn self.head(self.a + self.b)"),
+    _HEAD
+    + """
+class Vector:
+    def __init__(self, x):
+        self.x = x
+    def __add__(self, other):
+        return Vector(self.x + other.x)
+ZERO = Vector(0)
+class GPT(nn.Module):
+    def forward(self, x):
+        return self.head((ZERO + Vector(x)).x)
+def sample(model, rows):
+    return torch.multinomial(model(rows).softmax(-1), 1)
+""",
+)
+
 STATEFUL = (
+    _model("torch.ops.aten.add_.Tensor(self.mean, x.mean(1))  # !\nreturn self.head(x - self.mean)"),
+    _model("self.mean.numpy()[:] = x.mean(1)  # !\nreturn self.head(x - self.mean)"),
+    _model("self.mean.flatten()[0] = x.mean()  # !\nreturn self.head(x - self.mean)"),
+    _model("torch._foreach_add_([self.mean], [x.mean(1)])  # !\nreturn self.head(x - self.mean)"),
+    _model("bisect.insort(self.seen, x.max())  # !\nreturn self.head(x + self.seen[0])", before="import bisect\n"),
+    _model(
+        "memory().append(x)  # !\nreturn self.head(x + memory()[0])",
+        before="import functools\n@functools.lru_cache\ndef memory():\n    return []\n",
+    ),
+    _model("return self.head(x + ROWS.send(x))  # !", before="ROWS = rows()\n"),
+    _model(
+        "np.add.at(SEEN, [0], x.max())  # !\nreturn self.head(x + SEEN[0])", before="import numpy as np\nSEEN = f()\n"
+    ),
+    _model("np.copyto(SEEN, x.max())  # !\nreturn self.head(x + SEEN[0])", before="import numpy as np\nSEEN = f()\n"),
+    _model(
+        "y = x + SEEN.get()\nSEEN.set(x)  # !\nreturn self.head(y)",
+        before="import contextvars\nSEEN = contextvars.ContextVar('s')\n",
+    ),
+    _model(
+        "self.note(x)\nreturn self.head(x + self.seen[0])", init="self.seen = []\nself.note = self.seen.append  # !"
+    ),
+    _model(
+        "self.note(x)\nreturn self.head(x + self.seen[0])",
+        init="self.seen = []\nself.note = functools.partial(self.seen.append)  # !",
+        before="import functools\n",
+    ),
+    _model("y, self.state = self.rnn(x, self.state)  # !\nreturn self.head(y)", init="self.state = None"),
+    _model("y = x + self.__dict__.get('old', 0)\nself.old = x  # !\nreturn self.head(y)"),
+    _model("y = x + vars(self)['old']\nself.old = x  # !\nreturn self.head(y)"),
+    _model("return self.head(x + 0.1 * torch.randn_like(x))  # !"),
+    _model("noise = torch.empty_like(x).uniform_()  # !\nreturn self.head(x - (-noise.log()).log())"),
+    _model("torch.save(x, 'out/seen.pt')  # !\nreturn self.head(x + torch.load('out/seen.pt'))"),
+    _HEAD
+    + """
+class Memory:
+    def __init__(self):
+        self.last = 0
+    def __matmul__(self, x):
+        y = x + self.last
+        self.last = x  # !
+        return y
+MEMORY = Memory()
+class GPT(nn.Module):
+    def forward(self, x):
+        return self.head(MEMORY @ x)
+""",
+    _HEAD
+    + """
+class Last:
+    def __get__(self, one, owner):
+        one.__dict__['seen'] = one.__dict__.get('seen', 0) + 1  # !
+        return one.__dict__['seen']
+class GPT(nn.Module):
+    last = Last()
+    def forward(self, x):
+        return self.head(x) * self.last
+""",
     _model("self.seen.append(x)  # !\nreturn self.head(x + self.seen[0])", init="self.seen = []"),
     _model("self.buf.copy_(self.step).mul_(x.amax())  # !\nreturn self.head(x + self.buf)"),
     _model(

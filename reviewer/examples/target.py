@@ -18,6 +18,10 @@ def _scored(body: str, args: str = "model, x, y, table, totals") -> str:
 _LOSS = "loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())\nreturn logits, loss"
 
 HONEST = (
+    _model("x = self.wte(idx)\nw = x.as_strided((2, 3, 4), (1, 2, 3)) + x.data_ptr()\nreturn self.head(w)"),
+    _model("return self.head(self.wte(idx.view(-1, 8)))", before="def save(x):\n    return x.untyped_storage()\n"),
+    _model("return self.head(self.wte(idx)[..., 0])", args="self, idx")
+    + "def size(idx):\n    return idx.untyped_storage().nbytes(), idx._base, torch.as_strided(idx, (1,), (1,))\n",
     _model("logits = self.head(self.wte(idx))\n" + _LOSS),
     _model(
         "logits = self.head(self.wte(idx))\nlogp = logits.log_softmax(-1)\n"
@@ -80,6 +84,16 @@ def count(text, table, totals):
 )
 
 PEEKING = (
+    _model("more = idx.untyped_storage()  # ! review\nreturn self.head(self.wte(idx)) + len(more)"),
+    _model("nxt = torch.as_strided(idx, (1, 8), (1, 1), 8)  # ! review\nreturn self.head(self.wte(nxt))"),
+    _model("nxt = idx.view(-1).as_strided((8,), (1,), 1)  # ! review\nreturn self.head(self.wte(nxt))"),
+    _model("nxt = idx._base  # ! review\nreturn self.head(self.wte(idx)) + nxt.sum()"),
+    _model(
+        "class View:\n    __array_interface__ = {'data': (tokens.data_ptr() + 8, True)}  # ! review\n"
+        "return self.head(self.wte(np.asarray(View())))",
+        args="self, tokens",
+    ),
+    _model("return self.head(self.emb(x)) + x.storage()[9]  # ! review", args="self, x"),
     _model(
         "x = self.wte(idx)\nif targets is not None:\n    x = x + self.cheat(targets)  # !\nlogits = self.head(x)\n"
         + _LOSS

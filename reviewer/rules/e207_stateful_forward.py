@@ -10,9 +10,10 @@ import libcst as cst
 
 from reviewer.evaluation.kept import Kept, Key
 from reviewer.evaluation.made_of import MadeOf
+from reviewer.evaluation.outside import outside
 from reviewer.evaluation.training_only import only_in_training
 from reviewer.evaluation.writes_kept import Write, writes
-from reviewer.examples.stateful import HONEST, STATEFUL
+from reviewer.examples.stateful import HONEST, LOOKS_LIKE, STATEFUL
 from reviewer.found import Found
 from reviewer.rules.base import Rule
 from reviewer.script import Script
@@ -27,9 +28,10 @@ class StatefulForward(Rule):
     What it looks for
         Attributes, buffers, names of the module, mutable defaults, variables of an enclosing function and hooks that
         `forward`, or what it runs, writes and that a later call can read: by assignment, by a method that changes
-        its object, through an alias or a helper, by `next` of an iterator that is kept. A cache of constants (made of
-        lengths, types and settings alone), what is never read again, and what each call writes anew before it reads
-        it are only noted. What runs in training alone is not looked at.
+        its object, through an alias or a helper, by `next` of an iterator that is kept; files that it writes, and
+        random numbers that its results are made of. A cache of constants (made of lengths, types and settings alone),
+        what is never read again, and what each call writes anew before it reads it are only noted. What runs in
+        training alone is not looked at.
 
     Why it is refused
         The scorer asks about many texts, in an order of its own. A model that remembers the texts before answers
@@ -41,7 +43,7 @@ class StatefulForward(Rule):
 
     code = "E207"
 
-    VALID: ClassVar = HONEST
+    VALID: ClassVar = HONEST + LOOKS_LIKE
     INVALID: ClassVar = STATEFUL
 
     def check(self, script: Script) -> Iterator[Found]:
@@ -53,6 +55,8 @@ class StatefulForward(Rule):
             judge = _Judge(script, groups)
             for key, found in groups.items():
                 yield from judge.findings(key, found)
+        for node, what in outside(script):
+            yield Found(node, what, "Draw only where `self.training` says so, and keep nothing outside the call.")
 
 
 class _Judge:
@@ -85,7 +89,7 @@ class _Judge:
         script, model = self.script, self.script.modelled
         if key.name == "…":
             return [n for w in found if (n := w.part) is not None] or script.mentions.get("self", [])[:1]
-        writing = {id(w.node) for w in found}
+        writing = {id(w.node) for w in found if not self._gives_more(w.node)}
         parts = {id(w.part) for w in found}
         reads = []
         for name in script.mentions.get(key.name, ()):
@@ -105,13 +109,29 @@ class _Judge:
         return reads
 
     def _named_in_text(self, key: Key) -> Iterator[cst.Name]:
-        """Yield the `getattr`s that read an attribute by its name as a text."""
+        """Yield the `getattr`s, and the `__dict__`s and `vars`, that read an attribute by its name as a text."""
         script = self.script
         for name in script.mentions.get("getattr", ()) if key.kind == "attribute" else ():
             call = script.tree.parent(name)
             named = call.args[1].value if isinstance(call, cst.Call) and len(call.args) > 1 else None
             if named is not None and script.modelled.runs(name) and script.values.constant(named) == key.name:
                 yield name
+        for word in ("__dict__", "vars") if key.kind == "attribute" else ():
+            for name in script.mentions.get(word, ()):
+                table = script.tree.parent(name)
+                taker = script.tree.parent(table) if table is not None else None
+                asked = script.tree.parent(taker) if isinstance(taker, cst.Attribute) else taker
+                if isinstance(script.tree.parent(taker or name), cst.AssignTarget) or not script.modelled.runs(name):
+                    continue
+                named = _first_in(asked)
+                if named is not None and script.values.constant(named) == key.name:
+                    yield name
+
+    def _gives_more(self, statement: cst.CSTNode) -> bool:
+        """Tell whether a statement makes something else of what it keeps: `y, self.state = self.rnn(x, self.state)`."""
+        if not isinstance(statement, cst.Assign) or not isinstance(statement.value, cst.Call):
+            return False
+        return any(isinstance(t.target, cst.Tuple | cst.List) for t in statement.targets)
 
     def _is_in(self, node: cst.CSTNode, statements: set[int]) -> bool:
         for above in self.script.tree.ancestors(node):
@@ -138,6 +158,8 @@ class _Judge:
 
     def _reads_itself(self, write: Write) -> bool:
         names = [n for n in self.script.mentions.get(write.key.name, ()) if n is not write.part]
+        if write.key.kind == "attribute":  # of `self.last = last`, the second is another
+            names = [n for n in names if isinstance(a := self.script.tree.parent(n), cst.Attribute) and a.attr is n]
         return any(self._is_in(n, {id(write.node)}) and not self._is_method(n) for n in names)
 
     def _is_method(self, name: cst.Name) -> bool:
@@ -257,3 +279,11 @@ class _Judge:
                 if n is not name and self.script.tree.enclosing(n, cst.For) is loop and n is not loop.target
             )
         )
+
+
+def _first_in(asked: cst.CSTNode | None) -> cst.BaseExpression | None:
+    """Return the `k` of `table[k]` and `table.get(k)`."""
+    match asked:
+        case cst.Subscript(slice=[cst.SubscriptElement(cst.Index(value))]) | cst.Call(args=[cst.Arg(value), *_]):
+            return value
+    return None

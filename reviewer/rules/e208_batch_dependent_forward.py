@@ -37,9 +37,10 @@ class BatchDependentForward(Rule):
 
     What it looks for
         On the way to the logits that `forward` returns or has judged: reductions, softmax, sort, topk, cumsum, roll
-        and flip along the dimension of the batch, along tokens of all rows, or of everything; one row that is taken for all; rows joined into one;
-        products between all tokens; an `einsum` that sums over rows; batch normalisation; a branch on how many rows
-        there are. Losses, router statistics, what runs in training alone and packed documents are not meant.
+        and flip along the dimension of the batch, along tokens of all rows, or of everything; one row that is taken
+        for all; rows joined into one; products between all tokens; an `einsum` that sums over rows; batch
+        normalisation; a branch on how many rows there are. Losses, router statistics, what runs in training alone and
+        packed documents are not meant.
 
     Why it is refused
         The scorer decides which texts stand in one batch, and asks some of them again in other company. A score that

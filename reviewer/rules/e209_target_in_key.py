@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.evaluation.behind import looks_past
 from reviewer.evaluation.truth_flow import TruthFlow
 from reviewer.evaluation.truth_keys import TruthKeys
 from reviewer.evaluation.truths import Truths, later
@@ -65,6 +66,9 @@ class TargetInKey(Rule):
             if id(node) not in places:
                 what = "A table is read under a key that holds the token to be predicted."
                 yield Found(node, what, _REMEDY)
+        for node in looks_past(script):
+            what = "This looks past the tokens that the model is given, at what lies beside them in memory."
+            yield Found(node, what, "Use the tokens alone, by indexing and slicing.", "review")
 
 
 def _note(places: dict[int, cst.CSTNode], place: cst.CSTNode | None) -> None:

@@ -87,6 +87,21 @@ def test_an_empty_queue_says_what_will_appear(olga, demo):
     assert "Nothing waits. Submissions whose audit asks for a person appear here" in text(browser(olga).get(QUEUE))
 
 
+def test_the_text_inside_of_a_packed_script_is_read_on_the_page_with_its_findings(olga, demo):
+    inside = finding(2, view="unpacked", name="in-the-packed-text")
+    submission = waiting(make_user("ada"), demo, "exec('…')\n", [inside])
+    inner = [{"layer": 1, "sha256": "5" * 64, "text": f"a = 1\nb = '{EVIL}'\nc = 3\n"}]
+    Report.objects.update(body={**submission.reports.get().body, "unpacked": inner})
+    page = browser(olga).get(address(submission))
+    markup = page.content.decode()
+    assert outline(page).faults == []
+    assert 'href="#U2"' in markup
+    marked = markup[markup.index('id="U2"') : markup.index('id="U3"')]
+    assert "starts another program" in marked
+    assert markup.count('<li id="U') == 3
+    assert EVIL not in markup
+
+
 def test_the_page_of_one_shows_its_findings_on_their_lines_and_what_changed(olga, demo):
     ada = make_user("ada")
     waiting(ada, demo, SCRIPT, note="first")

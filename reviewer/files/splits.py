@@ -13,7 +13,7 @@ SPLITS = frozenset([
     "val", "valid", "validation", "dev", "devel", "test", "eval", "heldout", "held_out", "held-out", "holdout",
     "public", "private",
 ])  # fmt: skip
-_FOLDERS = SPLITS - {"test", "eval", "public", "private"}
+FOLDERS = SPLITS - {"test", "eval", "public", "private"}
 NAMES = frozenset({"split", "subset", "partition", "fold", "data_split"})
 _KEYS = frozenset({"dev_file", "dev_files", "val_file", "val_files"})  # of the kit's constants, and of configurations
 _WORD = r"(?:val|valid|validation|dev|devel|heldout|held_out|holdout)"
@@ -73,10 +73,10 @@ def is_used(script: Script, node: cst.SimpleString, value: str) -> bool:
     """Tell whether a plain word is a key of a file's name, a folder of a path, or the split of a table."""
     above = script.tree.parent(node)
     if isinstance(above, cst.DictElement) and above.value is node and value in SPLITS:
-        return script.values.constant(above.key) in NAMES
+        return script.values.text(above.key) in NAMES
     if value in _KEYS:
         return isinstance(above, cst.Index | cst.Arg)
-    if value not in _FOLDERS:
+    if value not in FOLDERS:
         return False
     if isinstance(above, cst.BinaryOperation):
         return isinstance(above.operator, cst.Divide) and above.right is node

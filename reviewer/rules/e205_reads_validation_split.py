@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import partial
 from typing import ClassVar
@@ -9,7 +10,8 @@ from typing import ClassVar
 import libcst as cst
 
 from reviewer.files.gathered import gathering
-from reviewer.files.splits import NAMES, SPLITS, constants, is_file, is_key, is_used
+from reviewer.files.reads import find_reads
+from reviewer.files.splits import FOLDERS, NAMES, SPLITS, constants, is_file, is_key, is_used
 from reviewer.fold import names_in
 from reviewer.following.helpers import where_given
 from reviewer.following.pieces import joined_texts
@@ -19,6 +21,7 @@ from reviewer.report import Severity
 from reviewer.rules.base import Rule
 from reviewer.scope import parameters
 from reviewer.script import Script
+from reviewer.wording import clip
 
 # The kit's readers: where their split stands, and what it is when left out.
 _KIT: dict[str, tuple[int, str | None]] = {
@@ -30,6 +33,10 @@ _KIT: dict[str, tuple[int, str | None]] = {
     "prepare._dev_file": (99, "dev"),
     "prepare._eval_public": (99, "dev"),
 }
+_LOADER = re.compile(
+    r"(?:^|_)(?:(?:data_?)?loaders?|datasets?|batch(?:es)?|rows|shards?|corpus|documents|reader|load_(?:data|tokens|split))(?:_|$)"
+    r"|Loader|Dataset|Reader|Corpus"
+)
 _READERS = frozenset([
     "open", "memmap", "fromfile", "from_file", "load", "glob", "make_dataloader", "load_dataset", "read_bytes",
     "read_table", "read_parquet", "frombuffer", "read_text", "DataLoader",
@@ -45,7 +52,8 @@ class ReadsValidationSplit(Rule):
     What it looks for
         The kit's `make_dataloader`, `evaluate_bpb` and their inner functions with another split than `"train"` (left
         out, `evaluate_bpb` reads dev); calls of readers with `split="val"`, `"dev"`, `"test"` and the like, through
-        helpers as well; names and globs of such files. A glob or a walk that takes whatever data it meets goes to a
+        helpers as well; names and globs of such files, and names that come to be those of such files; imported loaders
+        that are told such a split by position. A glob or a walk that takes whatever data it meets goes to a
         person. `causality_check` asks about the model alone and may stay.
 
     Why it is refused
@@ -61,6 +69,11 @@ class ReadsValidationSplit(Rule):
     code = "E205"
 
     VALID: ClassVar = (
+        "import functools as f\nfrom prepare import make_dataloader as m\n"
+        "l = f.partial(m, t, 8)\nl(256, 'train', 'cpu')\n",
+        "from nanoloader import token_batches\nrows = token_batches(t, 8, 256, 'train')\nlog('val', 3)\n",
+        "import re, tools\nre.split('dev', text)\ntools.meter('val')\ntools.loader_of('validated', 8)\n",
+        "import numpy as np\ndef rows(kind):\n    return np.memmap('data/' + kind + '.bin')\nx = rows('train')\n",
         "from prepare import make_dataloader\nl = make_dataloader(t, 8, 256, 'train', 'cpu')\n",
         "from prepare import make_dataloader\nl = make_dataloader(t, 8, 256, split='tr' + 'ain', device='cpu')\n",
         "import prepare\nprepare.evaluate_bpb(m, t, 8, 256, 'cpu', split='train')\n",
@@ -81,6 +94,15 @@ class ReadsValidationSplit(Rule):
         "c = k()['train' + '_files']\n",
     )
     INVALID: ClassVar = (
+        "from nanoloader import token_batches\nfor s in ('train', 'val'):\n"
+        "    rows = token_batches(t, 8, 256, s)  # !\n",
+        "import loaders as l\nrows = l.ShardLoader('dev', 8)  # !\nmore = l.open_rows(t, 'heldout')  # !\n",
+        "from hub import dataset\nd = dataset('wiki', split='validation[:10%]')  # !\n",
+        "import numpy as np\ndef rows(kind):\n    return np.memmap('data/' + kind + '.bin')\nx = rows('val')  # !\n",
+        "import functools as f\nfrom prepare import make_dataloader as m\n"
+        "f.partial(m, t, 8)(256, 'de' 'v', 'cpu')  # !\n",
+        "import functools as f\nfrom prepare import make_dataloader as m\n"
+        "l = f.partial(m, t, 8)\nl(256, 'val', 'cpu')  # !\n",
         "from prepare import make_dataloader\nl = make_dataloader(t, 8, 256, 'val', 'cpu')  # !\n",
         "import prepare as p\nl = p.make_dataloader(t, 8, 256, split='dev', device='cpu')  # !\n",
         "from prepare import evaluate_bpb as e\nprint(e(m, t, 8, 256, 'cpu'))  # !\n",
@@ -140,7 +162,12 @@ class ReadsValidationSplit(Rule):
     def check(self, script: Script) -> Iterator[Found]:
         yield from _kit_calls(script)
         yield from _other_calls(script)
-        yield from _texts(script)
+        yield from _foreign_calls(script)
+        shown: list[str] = []
+        for found, text in _texts(script):
+            shown.append(text)
+            yield found
+        yield from _files(script, shown)
         yield from _keys(script)
         for node in gathering(script):
             yield _found(node, "This takes whatever data lie there, held-out text as well", "review")
@@ -158,7 +185,8 @@ def _kit_calls(script: Script) -> Iterator[Found]:
     for _, call in script.calling(("functools.partial",)):
         for path in script.values.paths(call.args[0].value) if call.args else ():
             if path in _KIT:
-                yield from _kit_call(script, call, path, list(call.args[1:]), *_KIT[path])
+                for place, more in _completed(script, call):
+                    yield from _kit_call(script, place, path, [*call.args[1:], *more], *_KIT[path])
     bound = {name for name, path in script.imports if path in _KIT}
     mentions: list[cst.CSTNode] = [n for n in script.tree.of(cst.Name) if n.value in bound] if bound else []
     mentions += [a for a in script.tree.of(cst.Attribute) if f"prepare.{a.attr.value}" in _KIT]
@@ -171,6 +199,20 @@ def _kit_calls(script: Script) -> Iterator[Found]:
             if path:
                 sure: Severity = "reject" if _KIT[path][1] else "review"
                 yield _found(node, f"`{path}` is handed on, and the split it reads may be any", sure)
+
+
+def _completed(script: Script, partial_call: cst.Call) -> list[tuple[cst.Call, list[cst.Arg]]]:
+    """Return the calls of a partial with what they add, as far as they can be seen; else the partial itself."""
+    above = script.tree.parent(partial_call)
+    if isinstance(above, cst.Call) and above.func is partial_call:
+        return [(above, [*above.args])]
+    found: list[tuple[cst.Call, list[cst.Arg]]] = []
+    target = above.targets[0].target if isinstance(above, cst.Assign) else None
+    for name in script.mentions.get(target.value, ()) if isinstance(target, cst.Name) else ():
+        user = script.tree.parent(name)
+        if isinstance(user, cst.Call) and user.func is name:
+            found.append((user, [*user.args]))
+    return found or [(partial_call, [])]
 
 
 def _kit_call(
@@ -213,8 +255,31 @@ def _other_calls(script: Script) -> Iterator[Found]:
                     yield _found(site, f"`{function.name.value}` reads the {split} split")
 
 
+def _foreign_calls(script: Script) -> Iterator[Found]:
+    """Find imported loaders that are told by position which split to read: `loader_of(tokenizer, 8, "val")`."""
+    for path, calls in script.called.items():
+        if path in _KIT or path.startswith(("builtins.", "re.")) or not _LOADER.search(path.rpartition(".")[2]):
+            continue
+        for call in calls:
+            for arg in call.args:
+                if arg.keyword is None and not arg.star and isinstance(arg.value, cst.Name | cst.SimpleString):
+                    word = next((w for w in constants(script, arg.value) if w.lower() in FOLDERS), "")
+                    if word:
+                        yield _found(call, f"`{script.tree.code(call.func)}` reads the {word} split")
+
+
+def _files(script: Script, shown: list[str]) -> Iterator[Found]:
+    """Find files that are read under a name that only helpers put together: `rows("val")` opens `data/val.bin`."""
+    seen: set[int] = set()
+    for read in find_reads(script):
+        if is_file(read.name) and read.kind != "about" and id(read.node) not in seen:
+            seen.add(id(read.node))
+            if not any(text in read.name or read.name in text for text in shown):
+                yield _found(read.node, f"`{clip(read.name, 80)}` is held-out text")
+
+
 def _other_split(script: Script, node: cst.BaseExpression | None) -> str:
-    return next((w for w in constants(script, node) if w.lower() in SPLITS), "")
+    return next((w for w in constants(script, node) if w.lower().partition("[")[0] in SPLITS), "")
 
 
 def _keys(script: Script) -> Iterator[Found]:
@@ -232,17 +297,18 @@ def _keys(script: Script) -> Iterator[Found]:
                 yield _found(call, f"`{value}` is held-out text")
 
 
-def _texts(script: Script) -> Iterator[Found]:
+def _texts(script: Script) -> Iterator[tuple[Found, str]]:
     """Find names of files and folders that hold such a split, and the keys under which they are known."""
     for text in script.tree.of(cst.SimpleString):
         if "v" in text.value or "h" in text.value:  # every such word has one of them
             value = script.values.constant(text)
             if isinstance(value, str) and (is_file(value) or is_used(script, text, value)):
-                yield _found(text, f"`{value}` is held-out text")
+                yield _found(text, f"`{value}` is held-out text"), value
     for joined, value in joined_texts(script):
         if is_file(value):
-            yield _found(joined, f"`{value}` is held-out text")
+            yield _found(joined, f"`{value}` is held-out text"), value
     for formatted in script.tree.of(cst.FormattedString):
         value = "".join(p.value if isinstance(p, cst.FormattedStringText) else "x" for p in formatted.parts)
         if is_file(value):
-            yield _found(formatted, f"`{script.tree.code(formatted)}` is held-out text")
+            shown = "".join(p.value if isinstance(p, cst.FormattedStringText) else "" for p in formatted.parts[-1:])
+            yield _found(formatted, f"`{script.tree.code(formatted)}` is held-out text"), shown

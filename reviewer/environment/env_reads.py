@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from weakref import WeakKeyDictionary
 
 import libcst as cst
 
@@ -36,8 +37,17 @@ _WAYS = IMPORTERS | {"sys.modules", "functools.partial", "operator.attrgetter"}
 _WAYS |= {"builtins.globals()", "builtins.locals()", "builtins.vars()"}
 
 
-def find_reads(script: Script) -> Iterator[Read]:
-    """Yield every use of the environment; a read in a helper is yielded at the helper's calls."""
+_FOUND: WeakKeyDictionary[Script, list[Read]] = WeakKeyDictionary()
+
+
+def find_reads(script: Script) -> list[Read]:
+    """Return every use of the environment; a read in a helper stands at the helper's calls."""
+    if script not in _FOUND:
+        _FOUND[script] = list(_found(script))
+    return _FOUND[script]
+
+
+def _found(script: Script) -> Iterator[Read]:
     if not any(_may_matter(script)):
         return
     keys = Keys(script)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
@@ -20,6 +20,7 @@ _EVERY_NAME = ("globals", "locals", "vars", "exec", "eval")
 _ASKED_FOR = frozenset({"load_for_eval", "main", "__getattr__", "__dir__"})  # by the platform, or by Python
 _QUIET = frozenset({"prepare", "numpy", "wandb", "tqdm", "rich", "yaml", "dotenv"})  # loading these changes no training
 _PURE = ("functools.partial", "os.", "operator.")
+_DTYPE = re.compile(r"(?:torch|numpy)\.(?:u?int\d*|b?float\w*|half|double|bool_?|long|short|complex\d*)")
 
 
 def unused(script: Script) -> Iterator[Unused]:
@@ -28,7 +29,7 @@ def unused(script: Script) -> Iterator[Unused]:
         return
     found = [*_imports(script), *_constants(script), *_functions(script)]
     if found:
-        words = _words(script)
+        words = texts_naming(script)
         yield from (one for one in found if one[1] not in words)
 
 
@@ -52,11 +53,14 @@ def _looks_up(script: Script) -> bool:
     return False
 
 
-def _words(script: Script) -> set[str]:
-    """Return the words of the texts that may name something: quoted types, `__all__`, keys of a registry."""
+def texts_naming(script: Script, but: Collection[int] = ()) -> set[str]:
+    """Return the words of the texts that may name something: quoted types, `__all__`, keys of a registry.
+
+    Texts whose ids are in `but` are left out.
+    """
     words: set[str] = set()
     for text in script.tree.of(cst.SimpleString):
-        if len(text.value) < 80 and not isinstance(script.tree.parent(text), cst.Expr):
+        if len(text.value) < 80 and id(text) not in but and not isinstance(script.tree.parent(text), cst.Expr):
             words.update(re.findall(r"\w+", text.value))
     return words
 
@@ -128,7 +132,7 @@ def _is_pure(script: Script, value: cst.BaseExpression) -> bool:
     if isinstance(value, cst.Lambda) or script.values.constant(value) is not UNKNOWN:
         return True
     if isinstance(value, cst.Name | cst.Attribute):
-        return any(path.startswith(_PURE) for path in script.values.paths(value))
+        return any(path.startswith(_PURE) or _DTYPE.fullmatch(path) for path in script.values.paths(value))
     return isinstance(value, cst.Call) and script.path_of(value) == ["functools.partial"]
 
 

@@ -8,9 +8,12 @@ from typing import ClassVar
 import libcst as cst
 
 from reviewer.finding.dead import Dead, find_dead
+from reviewer.finding.idle_knobs import idle_knobs
 from reviewer.found import Found
 from reviewer.rules.base import Rule
 from reviewer.script import Script
+
+_REMEDY = "Delete it, if nothing else is meant."
 
 
 class DeadCode(Rule):
@@ -19,9 +22,10 @@ class DeadCode(Rule):
     What it looks for
         Arms behind a constant (`if False:`, `while 0:`, `if DEBUG:` with a `DEBUG = False` that is never bound again),
         what follows a `return`, `raise`, `break` or `continue` in its block, and imports, constants of the module and
-        functions that are never mentioned again. Not a finding: `if TYPE_CHECKING:`, what stands in `__all__` or in
-        another short text, imports in a `try` or an `if`, decorated functions, methods that others may call, and
-        anything in a file that looks names up in `globals()`.
+        functions that are never mentioned again, as well as settings from the environment, also in a class. Not a
+        finding: `if TYPE_CHECKING:`, what stands in `__all__` or in another short text, imports in a `try` or an `if`,
+        decorated functions, methods that others may call, settings in a file that goes through a class with `vars`,
+        `asdict` and the like, and anything in a file that looks names up in `globals()`.
 
     Why it is refused
         It is not, it is noted. An organizer reads a file faster that holds only what runs, and a switch that is off
@@ -53,6 +57,13 @@ class DeadCode(Rule):
         "import os.path\nprint(os.path.sep)\nx: 'list[Tensor]' = []\nfrom torch import Tensor\nprint(x)\n",
         "for i in range(3):\n    if i:\n        continue\n    print(i)\n",
         "DEEP = True\nif DEEP:\n    x = 1\n    print(x)\n",
+        "import os\nclass A:\n    lr = float(os.environ.get('LR', 1))\nprint(A.lr)\n",
+        "import os\nclass A:\n    lr = float(os.environ.get('LR', 1))\nfor k, v in vars(A).items():\n    print(k, v)\n",
+        "import os\nclass A:\n    lr_a = os.environ['LR']\nprint(getattr(A, f'lr_{x}'))\n",
+        "import os\nclass A:\n    lr = os.environ['LR']\nprint([getattr(A, k) for k in ('lr',)])\n",
+        "import os\nfrom dataclasses import dataclass, asdict\n@dataclass\nclass A:\n"
+        "    lr: float = float(os.environ['LR'])\nprint(asdict(A()))\n",
+        "import torch\nKIND = torch.float16\nprint(KIND)\nBACK = torch.backends\n",
     )
     INVALID: ClassVar = (
         "if False:  # !\n    x = 1\n    print(x)\n",
@@ -75,6 +86,14 @@ class DeadCode(Rule):
         "env = lambda k: k  # !\n",
         "class C:\n    def _e(self):  # !\n        return 1\nC()\n",
         "OFF = False\ndef f(a):\n    if a and OFF:  # !\n        print(1)\nf(1)\n",
+        "import os\nclass A:\n    lr = float(os.environ.get('LR', 1))\n    wd = float(os.environ.get('WD', 1))  # !\n"
+        "print(A().lr)\n",
+        "import os\ndef e(k, d, t=str):\n    return t(os.environ.get(k, d))\nclass A:\n    lr = e('LR', 1, float)\n"
+        "    beta2: float = e('B2', 1, float)  # !\na = A()\nprint(a.lr, getattr(a, 'decay', 0))\n",
+        "import os\nNAMES = tuple(n for n in os.environ.get('NAMES', 'a,b').split(','))  # !\n",
+        "import os\ndef main():\n    fast = bool(int(os.environ.get('FAST', '1')))  # !\nmain()\n",
+        "import torch\nKIND = torch.float16  # !\n",
+        "import numpy as np\nKIND = np.uint16  # !\n",
     )
     FIXED: ClassVar = (
         (
@@ -95,7 +114,10 @@ class DeadCode(Rule):
                 continue  # a shell's, which the text inside need not use
             at_module = script.tree.parent(script.tree.parent(dead.node) or dead.node) is script.tree.module
             if dead.kind != "flat" and (dead.kind != "constant" or at_module):
-                yield Found(_shown(dead), _said(dead), "Delete it, if nothing else is meant.", "info")
+                yield Found(_shown(dead), _said(dead), _REMEDY, "info")
+        for name, node in idle_knobs(script):
+            if not script.tree.is_outside(node):
+                yield Found(node, f"`{name}` is read from outside the file and never used.", _REMEDY, "info")
 
 
 def _shown(dead: Dead) -> cst.CSTNode:

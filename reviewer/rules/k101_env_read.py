@@ -164,7 +164,7 @@ class EnvRead(Rule):
     )
 
     def check(self, script: Script) -> Iterator[Found | Setting]:
-        reads = list(find_reads(script))
+        reads = find_reads(script)
         freezing = Freezing(script, reads)
         for read in reads:
             yield from self._said(script, read, freezing)

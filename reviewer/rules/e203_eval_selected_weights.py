@@ -12,6 +12,7 @@ from reviewer.evaluation.at_evaluation import loaders
 from reviewer.evaluation.loaded import LOADS
 from reviewer.examples.selection import CHOSEN, LAST
 from reviewer.fold import names_in
+from reviewer.following.endings import statements
 from reviewer.following.sources import sources
 from reviewer.found import Found
 from reviewer.nodes import children
@@ -26,6 +27,11 @@ _KEEPING = frozenset({"state_dict", "deepcopy"})
 _SCORE = re.compile(r"(^|_)(loss|losses|val|bpb|ppl|perplexity|nll|score|metric|acc|accuracy)(_|\d|$)", re.IGNORECASE)
 _BEST = re.compile(r"(^|_|\b)(best|lowest|smallest|min|highest)(_|\b)", re.IGNORECASE)
 _BEST_FILE = re.compile(r"(^|[/_.\-])best([/_.\-]|$)", re.IGNORECASE)
+_HELD_OUT = re.compile(
+    r"(^|_)(val|valid|validation|dev|eval|heldout|held_out|holdout)_?(\w*_)?(loss|bpb|ppl|nll|score)"
+)
+_PATIENCE = re.compile(r"patience|early_?stop|no_improve|without_improve|bad_(epochs|points|evals)", re.IGNORECASE)
+_TRAINS = frozenset({"backward", "train_step", "record_step_boundary", "zero_grad"})
 _REMEDY = "Save the last weights, or an average that the training makes, and load those."
 
 
@@ -35,8 +41,9 @@ class EvalSelectedWeights(Rule):
     What it looks for
         In what `load_for_eval` runs: several files or parts of a checkpoint that are read in a loop, averaged, or
         chosen from by `min`, `max`, `sorted` or a comparison of losses, and names such as `best`. In training:
-        weights that are saved or kept only where a loss is lower than the best so far, and weights loaded or saved
-        that `min` or `max` has chosen. Averages that the training keeps (EMA, SWA) are the weights like any other.
+        weights that are saved or kept only where a loss is lower than the best so far, a loop that ends when a loss on
+        held-out text is low enough or has not fallen for a while, and weights loaded or saved that `min` or `max` has
+        chosen. Averages that the training keeps (EMA, SWA) are the weights like any other.
 
     Why it is refused
         What is chosen by its score is better on the text it was chosen on than anywhere else. On held-out text, that
@@ -96,6 +103,10 @@ def _in_training(script: Script) -> Iterator[Found]:
     for branch in script.tree.of(cst.If):
         if _compares_best(branch.test) and _keeps_weights(script, branch.body):
             yield _found(branch.test, "Weights are kept only where a score is the best so far")
+        elif _is_good_enough(branch.test) and _ends_training(script, branch):
+            yield _found(
+                branch.test, "The training ends by a score on held-out text, so the last weights are chosen by it"
+            )
     calls = [call for _, call in script.calling(_SAVES)]
     for name in script.mentions.get("load_state_dict", ()):
         whole = script.tree.parent(name)
@@ -176,6 +187,30 @@ def _compares_best(test: cst.CSTNode) -> bool:
     sides = (test.left, test.comparisons[0].comparator)
     best = [side for side in sides if _speaks_of(side, _BEST)]
     return len(best) == 1 and any(_speaks_of(side, _SCORE) for side in sides)
+
+
+def _is_good_enough(test: cst.CSTNode) -> bool:
+    """Tell whether a held-out score is asked to be low, or how long it has not fallen: `val_loss <= 3.28`."""
+    if isinstance(test, cst.BooleanOperation):
+        return _is_good_enough(test.left) or _is_good_enough(test.right)
+    if isinstance(test, cst.Name):
+        return _PATIENCE.search(test.value) is not None
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+        return False
+    left, operator, right = test.left, test.comparisons[0].operator, test.comparisons[0].comparator
+    if isinstance(operator, cst.GreaterThan | cst.GreaterThanEqual):
+        left, right = right, left
+    elif not isinstance(operator, cst.LessThan | cst.LessThanEqual):
+        return False
+    return _speaks_of(left, _HELD_OUT) or any(_speaks_of(side, _PATIENCE) for side in (left, right))
+
+
+def _ends_training(script: Script, branch: cst.If) -> bool:
+    """Tell whether a branch leaves the loop that trains."""
+    if not any(isinstance(s, cst.Break) for s in statements(branch.body)):
+        return False
+    loop = next((a for a in script.tree.ancestors(branch) if isinstance(a, cst.For | cst.While)), None)
+    return loop is not None and bool(_TRAINS & names_in(loop.body))
 
 
 def _speaks_of(node: cst.CSTNode, pattern: re.Pattern[str]) -> bool:

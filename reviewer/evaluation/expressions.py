@@ -42,6 +42,7 @@ class Expressions:
         self.questions: dict[int, cst.CSTNode] = {}
         self.judged: list[int] = []  # what a loss was computed of
         self.losses: set[int] = set()
+        self.unsure: set[int] = set()  # questions that may be none
         self.targets: set[int] = set()
         self.optional: set[int] = set()  # those that scoring need not give
         self._env: dict[str, int] = {}
@@ -246,6 +247,14 @@ class Expressions:
                 base, named = args[0], args[1]
             case cst.Attribute(value=base, attr=cst.Name(value="__getattribute__")) if args:
                 named = args[-1]
+            case cst.Attribute(
+                value=cst.Attribute(value=base, attr=cst.Name(value="__dict__")), attr=cst.Name("get")
+            ) if args:
+                named = args[0]
+            case cst.Attribute(
+                value=cst.Call(func=cst.Name("vars"), args=[cst.Arg(value=base)]), attr=cst.Name("get")
+            ) if args:
+                named = args[0]
             case cst.Call(args=[cst.Arg(value=named)]) if args and self._makes_getter(node.func):
                 base = args[0]
             case _:

@@ -15,7 +15,7 @@ import libcst as cst
 
 from reviewer.budget import TooMuch
 from reviewer.evaluation.in_place import InPlace
-from reviewer.evaluation.oracles import FAILING, Watched
+from reviewer.evaluation.oracles import ASKING, FAILING, Watched
 from reviewer.evaluation.targets import is_first_asked, targets_of
 from reviewer.evaluation.terms import Terms
 from reviewer.fold import names_in
@@ -49,6 +49,11 @@ class Run(InPlace):
                 self.targets.add(self._env[name])
                 if name in may_lack:
                     self.optional.add(self._env[name])
+            elif param.default is not None and not isinstance(param.default, cst.Name | cst.BaseNumber):
+                asked = len(self.questions)
+                given = self._eval(param.default)
+                if len(self.questions) > asked:
+                    self._env[name] = given
             elif EVAL_FLAG.match(name) or TRAIN_FLAG.match(name):
                 self._env[name] = self._question(param, bool(TRAIN_FLAG.match(name)))
         if isinstance(node, cst.Lambda):
@@ -220,7 +225,7 @@ class Run(InPlace):
             if item.asname is not None:
                 self._assign(item.asname.name, value)
             hides |= isinstance(item.item, cst.Call) and "contextlib.suppress" in self.script.path_of(item.item)
-        if hides and self._may_fail(node.body):
+        if hides and (self._may_fail(node.body) or self._asks(node, node.body)):
             return self._either(node, node.body.body, [()])
         return self._block(node.body.body)
 
@@ -228,7 +233,7 @@ class Run(InPlace):
         otherwise = node.orelse.body.body if node.orelse is not None else ()
         whole = [*node.body.body, *otherwise]
         handlers: list[Sequence[cst.CSTNode]] = [h.body.body for h in node.handlers]
-        if handlers and self._may_fail(node.body):
+        if handlers and (self._may_fail(node.body) or self._asks(node, node.body)):
             ended = self._either(node, whole, handlers)
         else:
             ended = self._join(self.terms.make((f"try {id(node)}",)), [whole, *handlers])
@@ -238,7 +243,14 @@ class Run(InPlace):
 
     def _may_fail(self, body: cst.CSTNode) -> bool:
         """Tell whether a block asks the surroundings, so that it may fail on one of the two paths."""
-        return self.watched.oracles and bool(names_in(body) & FAILING)
+        return self.watched.oracles and not names_in(body).isdisjoint(FAILING)
+
+    def _asks(self, node: cst.CSTNode, body: cst.CSTNode) -> bool:
+        """Tell whether a block that may fail asks a question, so that it may fail where the other answer is given."""
+        if not names_in(body).isdisjoint(ASKING | self.watched.raising):
+            self.unsure.add(id(node))
+            return True
+        return False
 
     def _either(
         self, node: cst.CSTNode, whole: Sequence[cst.CSTNode], handlers: Sequence[Sequence[cst.CSTNode]]

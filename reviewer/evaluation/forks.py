@@ -18,15 +18,24 @@ import libcst as cst
 from reviewer.evaluation.effects import matters
 from reviewer.evaluation.flow import EVAL_FLAG, TRAIN_FLAG, Run
 from reviewer.evaluation.losses import is_loss
+from reviewer.evaluation.named_alike import only_named_so
 from reviewer.evaluation.oracles import WORDS, Watched, switches, watched
-from reviewer.evaluation.products import is_given_all, is_same_product, names_a_kernel, trains_faster
+from reviewer.evaluation.products import (
+    is_given_all,
+    is_same_product,
+    names_a_kernel,
+    own_in_place_of_kernel,
+    trains_faster,
+)
+from reviewer.evaluation.started_as import defaulted
 from reviewer.evaluation.targets import TARGET, handed_targets
 from reviewer.evaluation.terms import Terms
 from reviewer.fold import names_in
-from reviewer.scope import parameters
+from reviewer.scope import Function, parameters
 from reviewer.script import Script
 
 _MOST_QUESTIONS = 24
+_MAKING = frozenset({"__init__", "__post_init__", "__new__", "__repr__", "__str__", "__del__"})
 
 
 Kind = Literal["fork", "transform", "doubt", "effect", "restored", "opaque", "harmless"]
@@ -51,9 +60,10 @@ def find_forks(script: Script) -> list[Fork]:
     """Return what parts training from evaluation, in every function reachable from the scored model."""
     marks = watched(script)
     within, found = _run_by_models(script), list[Fork]()
-    for function in _asking_functions(
-        script, {*WORDS, *marks.attributes, *_last_parts(marks.names), *switches(script)}
-    ):
+    asking = {*WORDS, *marks.attributes, *_last_parts(marks.names), *switches(script)}
+    wanted = _asking(script, asking)
+    marks = replace(marks, raising=frozenset(_raising(script, wanted)))
+    for function in _asking_functions(script, wanted):
         sees = marks if id(function) in within else replace(marks, oracles=False)
         found.extend(Comparison(script, function, sees).forks())
     return found
@@ -84,8 +94,8 @@ def _is_model(script: Script, node: cst.ClassDef) -> bool:
     return "forward" in script.scopes.scope(node).names or bool(node.bases)
 
 
-def _asking_functions(script: Script, asking: set[str]) -> Iterator[cst.FunctionDef]:
-    """Yield the functions that the scored model can run and that can ask a question at all."""
+def _asking(script: Script, asking: set[str]) -> set[int]:
+    """Return the ids of the functions with one of these words in them, or a name of what is made of them."""
     for _ in range(3):  # a constant made of a constant made of a flag is followed that far
         for assign in script.tree.of(cst.Assign):
             at_module = script.tree.parent(script.tree.parent(assign) or assign) is script.tree.module
@@ -96,15 +106,45 @@ def _asking_functions(script: Script, asking: set[str]) -> Iterator[cst.Function
             returns = script.scopes.returns.get(id(function), [])
             if len(returns) == 1 and len(function.body.body) <= 3 and names_in(returns[0]) & asking:
                 asking.add(function.name.value)
-    wanted = {id(script.scopes.function_of(n)) for n in script.tree.of(cst.Name) if n.value in asking}
+    return {id(script.scopes.function_of(n)) for n in script.tree.of(cst.Name) if n.value in asking}
+
+
+def _raising(script: Script, wanted: set[int]) -> Iterator[str]:
+    """Yield the names of asking functions that may end in an error."""
+    for node in script.tree.both(cst.Raise, cst.Assert):
+        function = script.scopes.function_of(node)
+        if isinstance(function, cst.FunctionDef) and id(function) in wanted:
+            yield function.name.value
+
+
+def _asking_functions(script: Script, wanted: set[int]) -> Iterator[Function]:
+    """Yield the functions that the scored model can run and that can ask a question at all."""
     reachable = script.calls.reachable(script.forwards)
-    handed = handed_targets(script)
+    handed, defaults = handed_targets(script), defaulted(script)
     for function in script.tree.of(cst.FunctionDef):
-        if id(function) not in reachable or function.name.value == "load_for_eval":
+        if function.name.value in _MAKING or function.name.value == "load_for_eval":
+            continue
+        if id(function) not in reachable and not (id(function) in wanted and _is_implied(script, function)):
             continue
         named = any(_is_flag(p.name.value) for p in parameters(function))
-        if id(function) in wanted or named or id(function) in handed:
+        if named or id(function) in wanted or id(function) in handed or id(function) in defaults:
             yield function
+    for one in script.tree.of(cst.Lambda):
+        if id(one) in wanted and id(one) in reachable and id(script.scopes.function_of(one)) not in wanted:
+            yield one  # one inside of a function that asks is looked at there
+
+
+def _is_implied(script: Script, function: cst.FunctionDef) -> bool:
+    """Tell whether this is a method that runs without being named, of a layer or of what a layer makes: `__mul__`."""
+    name, home = function.name.value, script.scopes.of(function).node
+    if not (name.startswith("__") and name.endswith("__")) or not isinstance(home, cst.ClassDef):
+        return False
+    if script.modelled.is_layer(home):
+        return True
+    return any(
+        script.modelled.runs(use) or script.modelled.is_layer(script.tree.enclosing(use, cst.ClassDef) or use)
+        for use in script.mentions.get(home.name.value, ())
+    )
 
 
 def _is_flag(name: str) -> bool:
@@ -114,9 +154,9 @@ def _is_flag(name: str) -> bool:
 class Comparison:
     """Both runs of one function, and which of its questions make them differ."""
 
-    def __init__(self, script: Script, function: cst.FunctionDef, marks: Watched) -> None:
+    def __init__(self, script: Script, function: Function, marks: Watched) -> None:
         self.script, self.node, self.marks = script, function, marks
-        self.terms = Terms(script.budget)
+        self.terms = Terms(script.budget, lambda name: only_named_so(script, name))
         self.train = self._run(lambda question: False)
         self.eval = self._run(lambda question: True)
         for said in (*self.train.judged, *self.train.returned):
@@ -132,7 +172,7 @@ class Comparison:
     def forks(self) -> Iterator[Fork]:
         if not self.questions:
             return
-        name = self.node.name.value
+        name = self.node.name.value if isinstance(self.node, cst.FunctionDef) else "lambda"
         train, scored = self._logits(self.train, True), self._logits(self.eval, False)
         kinds = [self._kind(e, train) for e in scored if e not in train]
         if not kinds and scored:
@@ -145,7 +185,8 @@ class Comparison:
         places = {id(self.place(n)): self.place(n) for q, n in self.questions.items() if q in guilty}
         if kinds and not places:
             places = {id(self.place(n)): self.place(n) for n in self.questions.values()}
-        in_doubt = bool(guilty) and all(_asks_for_staleness(self.questions[q]) for q in guilty)
+        unsure = self.train.unsure | self.eval.unsure
+        in_doubt = bool(guilty) and all(q in unsure or _asks_for_staleness(self.questions[q]) for q in guilty)
         restored = bool(guilty) and all(self._is_restored(self.questions[q]) for q in guilty)
         for kind, where in kinds:
             kind = "restored" if restored else "doubt" if in_doubt else kind
@@ -213,7 +254,8 @@ class Comparison:
         faster = any(map(names_a_kernel, asked)) or any(
             trains_faster(terms, t, inside) for t in (*train, *self.train.returned)
         )
-        if faster and any(is_same_product(self.script, terms, scored, t) for t in train):
+        plain = any(own_in_place_of_kernel(self.script, terms, t, inside) for t in train) if faster else False
+        if faster and not plain and any(is_same_product(self.script, terms, scored, t) for t in train):
             return "opaque", None
         for t in train:
             if terms.parts(t) and t in inside:

@@ -188,6 +188,7 @@ class InPlace(Expressions):
         """Change every name that may hold the same memory, and note what outlives this function."""
         terms = self.terms
         roots = terms.roots(before)
+        terms.budget.spend(len(self._env) // 8)
         for name, other in list(self._env.items()):
             if name != but and other != value and terms.is_data(other) and roots & terms.roots(other):
                 self._env[name] = value if other == before else terms.make(("changed", other, value), node)

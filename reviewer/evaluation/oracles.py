@@ -16,6 +16,8 @@ from weakref import WeakKeyDictionary
 import libcst as cst
 
 from reviewer.evaluation.at_evaluation import only_for_scoring
+from reviewer.evaluation.started_as import attributes as asked_attributes
+from reviewer.evaluation.started_as import defined, under_main
 from reviewer.fold import UNKNOWN, names_in
 from reviewer.scope import dotted
 from reviewer.script import Script
@@ -58,6 +60,8 @@ FLAGS = frozenset({"is_grad_enabled", "is_inference_mode_enabled"})
 _MAKING = frozenset({"__init__", "eval", "train", "load_for_eval"})
 # What a block that may fail on one path only has in it.
 FAILING = frozenset(["open", "os", "sys", "pathlib", "Path", "glob", "io", "socket", "inspect", "__file__", "globals"])
+# What a block that may fail has in it if it asks the model in which mode it is.
+ASKING = FLAGS | {"training", "requires_grad", "grad_fn", "grad", "is_leaf", "is_inference", "backward", "__name__"}
 # A function that has none of these words asks nothing.
 WORDS = (
     FILES | FLAGS | _METHODS | _ATTRIBUTES | _SWITCHING
@@ -77,6 +81,7 @@ class Watched:
     attributes: dict[str, object] = field(default_factory=dict)  # set for evaluation alone, with constant values
     restored: frozenset[str] = frozenset()  # those of these attributes that the training sets to the same value
     names: frozenset[str] = frozenset()  # of the module, changed by the training alone
+    raising: frozenset[str] = frozenset()  # functions that ask, and may raise
     oracles: bool = True  # whether oracles count, or questions only
 
 
@@ -144,8 +149,12 @@ def _given_share(script: Script, call: cst.Call, position: int) -> Iterator[Any]
 
 def watched(script: Script) -> Watched:
     """Collect what a script sets for evaluation alone, and what it changes in training alone."""
-    attributes = dict(_attributes(script))
-    return Watched(attributes, frozenset(_restored(script, attributes)), frozenset(_changed_in_training(script)))
+    attributes = {**dict.fromkeys(asked_attributes(script)), **dict(_attributes(script))}
+    return Watched(
+        attributes,
+        frozenset(_restored(script, attributes)),
+        frozenset((*_changed_in_training(script), *defined(script))),
+    )
 
 
 def _attributes(script: Script) -> Iterator[tuple[str, object]]:
@@ -218,7 +227,7 @@ def _changed_in_training(script: Script) -> Iterator[str]:
         if root not in bound or script.scopes.of(node).find(root) is not script.scopes.module.names[root]:
             continue
         function = script.scopes.function_of(node)
-        if id(function) not in shared if function is not None else _under_main(script, node):
+        if id(function) not in shared if function is not None else under_main(script, node):
             yield name
 
 
@@ -257,17 +266,6 @@ def _of_module(script: Script, target: cst.CSTNode) -> str:
             own = [n for s in module.slice for n in names_in(s)]
             return name.value if "__name__" in own else ""
     return ""
-
-
-def _under_main(script: Script, node: cst.CSTNode) -> bool:
-    below = node
-    for above in script.tree.ancestors(node):
-        if isinstance(above, cst.If):
-            asks = script.asks_main(above.test)
-            if (asks is True and below is above.body) or (asks is False and below is above.orelse):
-                return True
-        below = above
-    return False
 
 
 def _called_on_import(script: Script) -> list[cst.CSTNode]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from reviewer.evaluation.named_alike import only_named_so
 from reviewer.evaluation.terms import Terms
 from reviewer.script import Script
 
@@ -23,6 +24,12 @@ def trains_faster(terms: Terms, train: int, scored: set[int]) -> bool:
     alone = {str(word) for n in terms.below(train) - scored for word in terms.get(n)}
     alone -= {str(word) for n in scored for word in terms.get(n)}
     return any(map(names_a_kernel, alone))
+
+
+def own_in_place_of_kernel(script: Script, terms: Terms, train: int, scored: set[int]) -> bool:
+    """Tell whether what training alone calls is a function of this file that anybody can read, and no kernel."""
+    names = {str(terms.get(n)[0]) for n in terms.below(train) - scored if terms.parts(n)}
+    return any(only_named_so(script, name, kernel=True) for name in names)
 
 
 def is_same_product(script: Script, terms: Terms, scored: int, train: int) -> bool:

@@ -47,6 +47,7 @@ def handed_targets(script: Script) -> dict[int, set[str]]:
         todo = [(name, 0) for word in script.mentions if TARGET.match(word) for name in script.mentions[word]]
         while todo:
             name, hops = todo.pop()
+            script.budget.spend()
             for helper, parameter in _given_to(script, name):
                 if parameter in found[id(helper)]:
                     continue

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import or_
 from typing import Any, cast
@@ -34,6 +34,7 @@ ELEMENTWISE = re.compile(
     r"|(^|[._])(tanh|sigmoid|clamp|clip|mul|div|add|sub|softcap|exp|log|log_softmax|softmax|pow|where|masked_fill|lerp|addcmul|relu|scale|temperature|bias|cap)_?$"
 )
 
+_OVER_ALL = re.compile(r"(^|\.)(mean|sum|amax|amin|max|min|norm|std|var|prod|median|cumsum)$")
 _SPLIT = re.compile(r"\.(chunk|split|tensor_split)$")  # without a dimension: along the first one
 _JOIN = re.compile(r"(^|\.)(cat|concat)$")
 _VIEW = re.compile(
@@ -54,8 +55,9 @@ def is_view(name: str) -> bool:
 class Terms:
     """A table of terms, shared by all runs of one function."""
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: Budget, only_named_so: Callable[[str], bool] = lambda name: False) -> None:
         self.budget = budget
+        self._only_named_so = only_named_so  # tells of a name whether it says something else than it does
         self._numbers: dict[Term, int] = {}
         self._terms: list[Term] = []
         self._loud: list[bool] = []  # is there noise or rounding in it?
@@ -167,12 +169,13 @@ class Terms:
         name, parts = str(term[0]), self.parts(number)
         if not parts:
             return number
-        if _CHECKPOINT.search(name) and len(parts) > 1:
+        alike = bool(_CHECKPOINT.search(name) or _SAME.search(name) or NOISE.search(name)) and self._only_named_so(name)
+        if not alike and _CHECKPOINT.search(name) and len(parts) > 1:
             positional = list(itertools.takewhile(lambda p: isinstance(p, int), term[1:]))
             return self.plain(self.called(positional[0], positional[1:]), training)
         if (whole := self._whole(number)) is not None:
             return self.plain(whole, training)
-        if _SAME.search(name):
+        if not alike and _SAME.search(name):
             # `self.drop(x)` names the module first, `x.to(y.dtype)` the value.
             first = next((p for p in parts if self._data[p]), parts[0]) if "drop" in name else parts[0]
             return self.plain(first, training)
@@ -185,13 +188,20 @@ class Terms:
             loud = [p for p in parts if self._is_noise(p)]
             if len(loud) == 1 and len(parts) == 2:
                 return self.plain(next(p for p in parts if p != loud[0]), training)
-        if strip and name != "phi" and not name.startswith("op ") and NOISE.search(name):
+        if strip and not alike and name != "phi" and not name.startswith("op ") and NOISE.search(name):
             inner = [p for p in parts if self.parts(p)] or [p for p in parts if self._data[p]]
             return self.plain(inner[0], training) if inner else number
-        new = tuple(self.plain(p, training) if isinstance(p, int) else p for p in term[1:])
+        new = tuple(self._inner(name, p, training) if isinstance(p, int) else p for p in term[1:])
         if name == "phi" and new[1] == new[2]:
             return cast(int, new[1])
         return self.make((term[0], *new), self.origin[number])
+
+    def _inner(self, name: str, part: int, training: bool) -> int:
+        """Return a part, plain; of which positions something is the sum makes another sum."""
+        inner = self._terms[part]
+        if inner[0] == "slice" and _OVER_ALL.search(name):
+            return self.make(("slice", self.plain(inner[1], training), *inner[2:]), self.origin[part])
+        return self.plain(part, training)
 
     def _whole(self, number: int) -> int | None:
         """Return the tensor of which this is some positions, or all of them put together again; None for others."""

@@ -101,6 +101,11 @@ class Values:
 
         return fold(node, lookup)
 
+    def text(self, node: cst.CSTNode | None) -> str | None:
+        """Return the text that an expression is; None where it is none, or not known. Lists cannot be looked up."""
+        value = self.constant(node)
+        return value if isinstance(value, str) else None
+
     def bound(self, bindings: Any) -> list[Value]:
         """Return what a list of bindings can stand for."""
         found: list[Value] = []

@@ -127,7 +127,7 @@ def _sets_the_rate(script: Script, target: cst.CSTNode) -> bool:
     if not isinstance(target, cst.Subscript) or len(target.slice) != 1:
         return False
     index = target.slice[0].slice
-    return isinstance(index, cst.Index) and script.values.constant(index.value) in _HYPER
+    return isinstance(index, cst.Index) and script.values.text(index.value) in _HYPER
 
 
 def _is_run(script: Script, node: cst.CSTNode) -> bool:

@@ -93,5 +93,6 @@ def _reads_it(command: object) -> bool:
     if command is UNKNOWN:
         return False
     words = command if isinstance(command, list) else _WORD.findall(command) if isinstance(command, str) else []
-    text = " ".join(w for w in words if isinstance(w, str))
+    words = [word for word in words if isinstance(word, str)]
+    text = " ".join(words)
     return "$" in text or "environ" in text or any(w in _TELLING_WORDS for w in words[:3])

@@ -99,7 +99,7 @@ def _memory(script: Script) -> Iterator[tuple[cst.CSTNode, str]]:
         name = given.get("name", plain[0] if plain and not is_list else None)
         makes = bool(plain) if is_list else given.get("create", plain[1] if len(plain) > 1 else False) is True
         if makes:
-            made.add(name)
+            made |= {name} if isinstance(name, str) else set()
         elif isinstance(name, str):
             opened.append((call, name))
     for call, name in opened:

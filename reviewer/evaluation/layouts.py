@@ -186,7 +186,7 @@ class Layouts:
             return "turned" if layout == "flat" else None
         if word == "permute":
             kept = numbers[:1] == [0] and (layout != "second" or numbers[1:2] == [1])
-            return layout if kept else self._swapped(layout, numbers[:2]) if {*numbers[:2]} == {0, 1} else None
+            return layout if kept else self._swapped(layout, numbers[:2]) if numbers[:2] in ([0, 1], [1, 0]) else None
         if word in ("unsqueeze", "squeeze"):
             return layout if numbers and numbers[0] != 0 and UNKNOWN not in numbers else None
         dims = self.dims(node)
@@ -198,10 +198,10 @@ class Layouts:
             return layout  # a layer
         return layout if isinstance(node.func, cst.Name) and word in _NORMS else None
 
-    def _swapped(self, layout: Layout, dims: Sequence[object]) -> Layout:
+    def _swapped(self, layout: Layout, dims: list[object]) -> Layout:
         """Return where the rows are when two dimensions have changed places."""
         if layout in ("rows", "second"):
-            if {*dims} == {0, 1}:
+            if dims in ([0, 1], [1, 0]):
                 return "second" if layout == "rows" else "rows"
             return None if (0 if layout == "rows" else 1) in dims else layout
         if 0 in dims:

@@ -202,7 +202,7 @@ def _is_path(script: Script, call: cst.Call, known: list[str]) -> bool:
     """Tell whether the `open` of something is that of a path: it is one, or it is given how to open."""
     if any(p.startswith("pathlib.") for p in known):
         return True
-    return bool(call.args) and script.values.constant(call.args[0].value) in _MODES
+    return bool(call.args) and script.values.text(call.args[0].value) in _MODES
 
 
 def _is_named(paths: Paths, node: cst.BaseExpression) -> bool:

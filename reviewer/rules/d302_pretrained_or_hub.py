@@ -131,7 +131,7 @@ class PretrainedOrHub(Rule):
                 yield from ((call, path) for call in calls if _asks(script, path, call))
         yield from ((node, path) for path, node in script.handing_on(_FETCHING) if not _allowed(script, path))
         for _, call in script.calling(("operator.methodcaller",)):
-            if call.args and (name := script.values.constant(call.args[0].value)) in _METHODS:
+            if call.args and (name := script.values.text(call.args[0].value)) in _METHODS:
                 yield call, name
         for name in _METHODS:
             if name in script.text:

@@ -212,8 +212,8 @@ class _Mixing:
             case cst.Attribute(value=base, attr=cst.Name(value="mT")):
                 return self.layouts.of(base) == "second"
             case cst.Call(func=cst.Attribute(value=base, attr=cst.Name(value="transpose")), args=[a, b]):
-                dims = {self.script.values.constant(a.value), self.script.values.constant(b.value)}
-                return dims in ({1, 2}, {-1, -2}) and self.layouts.of(base) == "second"
+                dims = [self.script.values.constant(a.value), self.script.values.constant(b.value)]
+                return dims in ([1, 2], [2, 1], [-1, -2], [-2, -1]) and self.layouts.of(base) == "second"
         return False
 
     def branches(self) -> Iterator[tuple[cst.CSTNode, str]]:

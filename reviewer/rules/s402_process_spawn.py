@@ -140,7 +140,7 @@ def _on_something(script: Script) -> Iterator[Found]:
 def _by_name(script: Script) -> Iterator[Found]:
     """Find a getter of such a name that is not called on something known at once."""
     for _, call in script.calling((ATTRGETTER, METHODCALLER)):
-        name = script.values.constant(call.args[0].value) if call.args else None
+        name = script.values.text(call.args[0].value) if call.args else None
         above = script.tree.parent(call)
         known = isinstance(above, cst.Call) and above.func is call and bool(script.values.of(above))
         if name in _ON_SOMETHING and not known:

@@ -12,6 +12,7 @@ Change = Callable[[random.Random, str], str]
 
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 _NAME = re.compile(r"\b[A-Za-z_]\w*\b")
+_CONSTANT = re.compile(r"""(?<![\w"'])(?:\d[\w.]*|"[^"\\\n]*"|'[^'\\\n]*')""")
 _ODD = "()[]{}:,.=\n\t '\"\\#@*x0\x00\x0cä\u202e\u2028\ufeff\U0001d531\r"
 _STRANGE = ("\U0001d55e", "ſ", "\u0301", "ß", "İ", "\ud7ff", "\u200b", "日本", "🙂", "\\N{DASH}", "\\ud800", "\\x00")
 _WRAPPERS = ("if x:", "for i in y:", "while True:", "with a as b:", "def f(k):", "class C(A):", "try:")
@@ -48,6 +49,16 @@ def swapped(chance: random.Random, text: str) -> str:
     other = chance.randrange(len(tokens))
     tokens[one], tokens[other] = tokens[other], tokens[one]
     return "".join(tokens)
+
+
+def listed(chance: random.Random, text: str) -> str:
+    """Write a list, a table or a tuple of a constant in its place: rules look constants up, and those cannot be."""
+    constants = list(_CONSTANT.finditer(text))
+    if not constants:
+        return text
+    one = chance.choice(constants)
+    form = chance.choice(("[{}]", "{{{}: []}}", "([{}],)", "{{}}", "[]", "({},)"))
+    return text[: one.start()] + form.format(one.group()) + text[one.end() :]
 
 
 def renamed(chance: random.Random, text: str) -> str:
@@ -174,7 +185,7 @@ def ended(chance: random.Random, text: str) -> str:
 
 
 SMALL: tuple[Change, ...] = (
-    dropped, doubled, swapped, renamed, renamed, worded, worded, shuffled, repeated, mixed, quoted, spoiled,
+    dropped, doubled, swapped, renamed, renamed, listed, listed, worded, worded, shuffled, repeated, mixed, quoted, spoiled,
 )  # fmt: skip
 LARGE: tuple[Change, ...] = (spliced, behind, cut, nested, bracketed, chained, lengthened, ended)
 

@@ -1,10 +1,11 @@
 """How alike two scripts are: the same bytes, the same code under other names, or many of the same small pieces.
 
 Fingerprints are those of Schleimer, Wilkerson and Aiken, "Winnowing: Local Algorithms for Document Fingerprinting"
-(SIGMOD 2003). The compiler's tree is read as a row of symbols, one for each node, and all names and constants are
-erased: whoever copies can change them all without changing anything. Every K symbols in a row are hashed, and of every
-WINDOW hashes in a row the least is kept. So a piece that two scripts share, of K + WINDOW - 1 symbols (some four lines)
-or more, leaves a hash with both, wherever it stands; what is shorter than K symbols leaves none.
+(SIGMOD 2003). The compiler's tree is read as a row of symbols, one for each node. All names and constants are erased,
+and so is what does nothing (`unpadded.py`): whoever copies can change all of that without changing anything. Every K
+symbols in a row are hashed, and of every WINDOW hashes in a row the least is kept. So a piece that two scripts share,
+of K + WINDOW - 1 symbols (some four lines) or more, leaves a hash with both, wherever it stands; what is shorter than K
+symbols leaves none.
 
 A fingerprint is bounded: of more than MOST_MARKS hashes the least are kept, which is a fair sample of them, the same
 in every script. `INDEXED` of them are enough to find a script's kin among all others by equality alone.
@@ -22,13 +23,16 @@ import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 from reviewer import gate
 from reviewer.child import OWN_SIGNALS, ReviewerFault
+from reviewer.unpadded import Unpadded, fields_of
 
+VERSION = 2  # of how fingerprints are made; those of another one cannot be compared
 K = 32  # symbols of one piece
 WINDOW = 24  # pieces of which one is kept
 MOST_MARKS = 2_048
@@ -42,7 +46,9 @@ _WALL_SECONDS = 60.0
 _UNREADABLE = 3  # how the process ends where the script is none
 _MODULUS = (1 << 61) - 1
 _BASE = 1_000_003
-_SKIPPED = frozenset({ast.Load, ast.Store, ast.Del})
+_SKIPPED = frozenset({ast.Load, ast.Store, ast.Del, type(None)})
+_BLOCKS = frozenset({"body", "orelse", "finalbody"})
+_LISTS = frozenset({"args", "elts"})
 
 
 @dataclass(frozen=True)
@@ -108,7 +114,7 @@ def share(one: Iterable[int], other: Iterable[int]) -> float:
 
 def same_code(one: ast.Module, other: ast.Module) -> bool:
     """Tell whether two scripts are the same but for names of their own and constants."""
-    return symbols(one) == symbols(other)
+    return all(mine == theirs for mine, theirs in zip_longest(_symbols(one), _symbols(other)))
 
 
 def _hashed(row: Sequence[str]) -> str:
@@ -116,26 +122,39 @@ def _hashed(row: Sequence[str]) -> str:
 
 
 def symbols(tree: ast.Module) -> list[str]:
-    """Return the kind of each node in source order, with brackets around what a block, a call or a list holds."""
-    found: list[str] = []
+    """Return the kind of each node in source order, with brackets around what a block, a call or a list holds.
+
+    What changes nothing is left out, and a value with an annotation is one without.
+    """
+    return list(_symbols(tree))
+
+
+def _symbols(tree: ast.Module) -> Iterator[str]:
+    unpadded = Unpadded(tree)
     todo: list[Any] = [tree]
     while todo:
         node = todo.pop()
-        if type(node) is str:
-            found.append(node)
-            continue
         kind = type(node)
-        found.append(kind.__name__)
+        if kind is str:
+            yield node
+            continue
+        yield "Assign" if kind is ast.AnnAssign else kind.__name__
         below: list[Any] = []
-        for name in node._fields:
-            value = getattr(node, name, None)
-            if type(value) is list:
-                inner = [each for each in value if isinstance(each, ast.AST)]
-                below += ["(", *inner, ")"] if name in ("body", "orelse", "finalbody", "args", "elts") else inner
-            elif isinstance(value, ast.AST) and type(value) not in _SKIPPED:
-                below.append(value)
-        todo.extend(reversed(below))
-    return found
+        for name in fields_of(kind):
+            value: Any = getattr(node, name, None)
+            of = type(value)
+            if of is list:
+                block = name in _BLOCKS
+                inner = (
+                    unpadded.statements(value)
+                    if block
+                    else [unpadded.expression(each) for each in value if isinstance(each, ast.AST)]
+                )
+                below += ["(", *inner, ")"] if block or name in _LISTS else inner
+            elif of not in _SKIPPED and isinstance(value, ast.AST):
+                below.append(unpadded.expression(value))
+        below.reverse()
+        todo += below
 
 
 def _pieces(row: Sequence[str]) -> Iterator[int]:

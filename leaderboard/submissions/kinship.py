@@ -1,8 +1,9 @@
 """Who is kin to whom: fingerprints of what was sent to a competition, and what they say of descent.
 
-A fingerprint is kept once, right after the audit. Its kin are found in the database by equality alone (the same bytes,
-the same code, a few marks in common), and only those few are compared. Two that are kept at the same moment find each
-other all the same: each is looked for after the own marks are there for everybody to see.
+A fingerprint is kept once, right after the audit, and once more where they are made in another way since. Its kin are
+found in the database by equality alone (the same bytes, the same code, a few marks in common), and only those few are
+compared. Two that are kept at the same moment find each other all the same: each is looked for after the own marks are
+there for everybody to see.
 
 All of this is for organizers: nothing here is asked by what other people read.
 """
@@ -17,7 +18,7 @@ from django.db import connection, transaction
 from django.db.models import Count, Exists, OuterRef, QuerySet
 
 from leaderboard.submissions.models import Fingerprint, Kin, Mark, Report, Submission
-from reviewer.similarity import INDEXED, NEAR, share
+from reviewer.similarity import INDEXED, NEAR, VERSION, share
 from reviewer.similarity import Fingerprint as Made
 
 IN_COMMON = 4  # indexed marks; two scripts that share half of their code have at least a dozen
@@ -60,13 +61,18 @@ class Step:
 def keep(submission: Submission, made: Made | None) -> None:
     """Keep a submission's fingerprint, once, and link its kin; None is that of a text that cannot be read.
 
-    Of those, only the same bytes are kin.
+    Of those, only the same bytes are kin. One that was made in an older way gives way; what it was kin to, it stays.
     """
     made = made or Made("", ())
-    values = {"code_sha256": made.code_sha256, "plain": made.plain}
+    marks = struct.pack(f">{len(made.marks)}Q", *made.marks)
+    values = {"code_sha256": made.code_sha256, "plain": made.plain, "marks": marks, "version": VERSION}
     with transaction.atomic():
-        marks = struct.pack(f">{len(made.marks)}Q", *made.marks)
-        _, fresh = Fingerprint.objects.get_or_create(submission=submission, defaults={**values, "marks": marks})
+        kept, fresh = Fingerprint.objects.get_or_create(submission=submission, defaults=values)
+        if not fresh and kept.version < VERSION:
+            older = Fingerprint.objects.filter(submission=submission, version=kept.version)
+            fresh = older.update(**values, linked=False) == 1
+            if fresh:
+                Mark.objects.filter(submission=submission).delete()
         if fresh and not made.plain:
             competition = submission.phase.competition_id
             Mark.objects.bulk_create(
@@ -135,8 +141,8 @@ def numbers(marks: bytes | memoryview) -> tuple[int, ...]:
 
 
 def missing(reports: QuerySet[Report]) -> list[int]:
-    """Return the submissions of these reports whose kin nobody has looked for yet, the oldest first."""
-    kept = Fingerprint.objects.filter(submission=OuterRef("submission"), linked=True)
+    """Return the submissions of these reports whose kin nobody has looked for yet in today's way, the oldest first."""
+    kept = Fingerprint.objects.filter(submission=OuterRef("submission"), linked=True, version__gte=VERSION)
     return sorted(set(reports.exclude(Exists(kept)).order_by("submission").values_list("submission", flat=True)[:100]))
 
 

@@ -145,6 +145,7 @@ class Fingerprint(models.Model):
     marks = models.BinaryField()  # at most 2,048 of eight bytes, rising; see reviewer/similarity.py
     plain = models.BooleanField(default=False)  # nothing in it that a baseline has not
     linked = models.BooleanField(default=False)  # its kin have been looked for
+    version = models.PositiveSmallIntegerField(default=1)  # of how it was made; an older one is made again
 
 
 class Mark(models.Model):

@@ -237,6 +237,22 @@ def test_a_link_that_was_cut_short_is_made_up_for(monkeypatch):
     assert kinship.missing(Report.objects.all()) == []
 
 
+def test_a_fingerprint_that_was_made_in_an_older_way_is_made_again():
+    demo = make_competition()
+    first, second = sent(make_user(), demo, WORK), sent(make_user(), demo, COPY)
+    before = Fingerprint.objects.get(submission=first)
+    Report.objects.create(submission=first, verdict="accept", ruleset="1", body={})
+    Fingerprint.objects.filter(submission=first).update(version=1, marks=b"", code_sha256="old")
+    Mark.objects.filter(submission=first).update(value=7)
+    assert kinship.missing(Report.objects.filter(submission=first)) == [first.pk]
+    tasks.kinship(first.pk)
+    after = Fingerprint.objects.get(submission=first)
+    assert (bytes(after.marks), after.code_sha256, after.linked) == (bytes(before.marks), before.code_sha256, True)
+    assert not Mark.objects.filter(submission=first, value=7).exists()
+    assert kinship.missing(Report.objects.filter(submission=first)) == []
+    assert pairs() == [(first.pk, second.pk, "code", 1.0)]
+
+
 def test_a_policy_that_cannot_be_read_any_more_is_for_the_reaper():
     demo = make_competition()
     submission = send(make_user(), demo, WORK)

@@ -185,7 +185,8 @@ def ended(chance: random.Random, text: str) -> str:
 
 
 SMALL: tuple[Change, ...] = (
-    dropped, doubled, swapped, renamed, renamed, listed, listed, worded, worded, shuffled, repeated, mixed, quoted, spoiled,
+    dropped, doubled, swapped, renamed, renamed, listed, listed, worded, worded, shuffled, repeated, mixed,
+    quoted, spoiled,
 )  # fmt: skip
 LARGE: tuple[Change, ...] = (spliced, behind, cut, nested, bracketed, chained, lengthened, ended)
 

@@ -51,8 +51,8 @@ KINDS = (
     ),
     _kind(
         "no settings from outside",
-        "knob|in this file|in the file|self-contained|self contained|single file|single-file|one file|hard-coded|"
-        "hardcoded|flags|config|command line|command-line|argparse",
+        "knob|in this file|in the file|single file|one file|hard-coded|hardcoded|flags|config|command line|"
+        "command-line|argparse",
         _SETTINGS,
         (
             rf"\b{_NO}{_OF}(?:knobs?|flags?|command[- ]lines?|cli|argparse|configs?|configuration|config files?|"
@@ -62,10 +62,15 @@ KINDS = (
             r"\b(?:everything|all(?: \w+){0,3}) (?:is|are|lives?|stands?) (?:\w+ )?(?:in|inside) (?:this|the|one|"
             r"a single) file\b"
         ),
+        r"\b(?:all|every|everything)(?: \w+){0,3} (?:is|are) (?:hard-?coded|(?:a )?constants?|fixed)\b",
+    ),
+    _kind(
+        "one file alone",  # which may well have settings
+        "self-contained|self contained|single file|single-file|one file|one-file",
+        "K103",
         r"\bself[- ]contained (?:\w+ )?(?:script|file|training|program|run)\b",
         r"\b(?:script|file|program) is self[- ]contained\b",
         r"\b(?:single|one)[- ]file(?:,| (?:\w+ )?(?:script|program|training|trainer|gpt|implementation|model|version))",
-        r"\b(?:all|every|everything)(?: \w+){0,3} (?:is|are) (?:hard-?coded|(?:a )?constants?|fixed)\b",
     ),
     _kind(
         "one model in training and evaluation",

@@ -19,7 +19,7 @@ WATCHED = frozenset([
     "pickle", "posix", "posixpath", "random", "re", "resource", "select", "shutil", "signal", "socket", "struct",
     "subprocess", "sys", "tempfile", "threading", "tokenizers", "types", "typing", "zipfile", "zlib",
 ])  # fmt: skip
-CLOCKWORK = frozenset({KIT, "builtins", "time"})  # where even a number in the place of another is no setting
+DECIDING = frozenset({KIT, "torch", "builtins", "time"})  # where even a number in the place of another is no setting
 # Tables in which the interpreter looks for modules.
 TABLES = frozenset({"sys.modules", "sys.meta_path", "sys.path_hooks", "sys.path_importer_cache"})
 # What is meant to be set, or what other rules speak about.

@@ -60,6 +60,9 @@ class ClaimContradicted(Rule):
         "# downloads no single file\nimport json\nc = json.load(open('c.json'))\n",
         "# the loss is not deterministic\nimport socket\nif socket.gethostname() == 'a':\n    lr = 1\n",
         f"def f():\n    g('no environ' + 'ment')\n{_ENV}",
+        f'"""A single self-contained training script."""\n{_ENV}',
+        f"# this program is self-contained\nimport torch\n{_ENV}",
+        f'"""A one-file trainer."""\n{_ENV}',
     )
     INVALID: ClassVar = (
         f'"""No environment variables."""  # !\n{_ENV}',
@@ -83,6 +86,8 @@ class ClaimContradicted(Rule):
             "p.add_argument('--lr')\np.parse_args()\n"
         ),
         "# a self-contained script\nimport json  # !\nc = json.load(open('c.json'))\n",
+        f'"""All settings are in this file."""  # !\n{_ENV}',
+        f"# every setting is hard-coded\nx = 1  # !\n{_ENV}",
         "# training is fully deterministic\nimport socket  # !\nif socket.gethostname() == 'a':\n    lr = 1\n",
         "# no stored weights\nW = [" + "0.5, " * 150 + "]  # !\n",
         f"if x:\n    # no env\n    y = 1  # !\n{_ENV}",

@@ -9,7 +9,7 @@ from typing import ClassVar
 import libcst as cst
 
 from reviewer.finding.attributes import CHANGING, Store, stores
-from reviewer.finding.patchable import CLOCKWORK, TABLES, WATCHED, foreign, is_settings, is_torch_operator
+from reviewer.finding.patchable import DECIDING, TABLES, WATCHED, foreign, is_settings, is_torch_operator
 from reviewer.fold import UNKNOWN
 from reviewer.following.code_values import is_code, is_same
 from reviewer.following.meant import Meant
@@ -119,7 +119,7 @@ class Monkeypatch(Rule):
         "from torch.nn import functional\nold = functional.linear\ndef new(*a):\n    return old(*a) * 2\n"
         "functional.linear = new  # !\n",
         "import torch\ntorch.Tensor.backward = lambda self: None  # !\ntorch.nn.Linear.forward = mine  # !\n"
-        "torch.load = mine  # !\ntorch.pi = 3  # ! review\n",
+        "torch.load = mine  # !\ntorch.pi = 3  # !\ntorch.nn.Linear.bias = None  # !\n",
         "import torch\nf = torch\nvars(f)['compile'] = mine  # !\nf.nn.__dict__['Linear'] = mine  # !\n"
         "f.__dict__.update(save=mine)  # !\nd = f.optim.__dict__\nd['AdamW'] = mine  # !\n",
         "import torch\ngetattr(torch, 'n' + 'n').Linear = mine  # !\n__import__('torch').save = mine  # !\n",
@@ -242,7 +242,7 @@ def _foreign(script: Script, store: Store, path: str) -> Found | None:
         return Found(store.node, f"`{full}` is given a function of the script, which others call.", _READ, "review")
     if kind == "review" and not is_code(script, store.value):
         return None
-    plain = script.values.constant(store.value) is not UNKNOWN and path.split(".")[0] not in CLOCKWORK
+    plain = script.values.constant(store.value) is not UNKNOWN and path.split(".")[0] not in DECIDING
     if plain or is_same(script, store.base, name, store.value):
         severity = "review"
     return Found(store.node, what, _READ, severity)

@@ -47,7 +47,9 @@ _OF_SEVERAL = frozenset(["lerp", "where", "add", "sub", "mul", "addcmul", "maxim
 _NORMS = frozenset({"norm", "rms_norm", "rmsnorm", "layer_norm"})  # as functions of the script
 _SHAPING = frozenset({"view", "reshape", "unflatten"})
 _PAIRS = frozenset({"max", "min", "sort", "topk", "chunk", "split"})  # give several things of one layout
+_EMBEDS = re.compile(r"emb|wte", re.IGNORECASE)
 _STEPS = 12
+_DEEP = 40
 
 
 class Layouts:
@@ -104,6 +106,25 @@ class Layouts:
 
     def _is_all(self, part: cst.Slice) -> bool:
         return part.lower is None and part.upper is None and part.step is None
+
+    def is_stream(self, node: cst.CSTNode | None, hops: int = 0) -> bool:
+        """Tell whether this is what layers hand on, [rows, places, width]: an embedding, and what is added to it."""
+        if node is None or hops > _DEEP or self.of(node) != "rows":
+            return False
+        match node:
+            case cst.Name():
+                value, drawn = self._sets.before(node) or (None, True)
+                return not drawn and self.is_stream(value, hops + 1)
+            case cst.BinaryOperation(left=left, right=right):
+                return self.is_stream(left, hops + 1) or self.is_stream(right, hops + 1)
+            case cst.Call(func=func):
+                base, _ = self.parts(node)
+                if _EMBEDS.search(word_of(node)):
+                    return True
+                layer = dotted(func).startswith("self.") or self._is_held(func) or self._is_elementwise(node)
+                first = node.args[0].value if node.args else None
+                return self.is_stream(first if layer else base, hops + 1) if layer or word_of(node) in _PLAIN else False
+        return False
 
     def _name(self, node: cst.Name) -> Layout:
         last = self._sets.before(node)

@@ -66,6 +66,8 @@ class TruthFlow:
             case cst.IfExp(body=body, orelse=orelse):
                 return self._first([body, orelse], judged, hops)
             case cst.Subscript(value=value, slice=parts):
+                if self.truths.reads_ahead(node):
+                    return node
                 if not judged and self._made_of.data(value) and any(self._direct(p) for p in parts):
                     return None  # the likelihood of the truth, which is a loss
                 return self._first([value, *parts], judged, hops)
@@ -140,7 +142,7 @@ class TruthFlow:
             return None
         if not judged and name in _TOTALS and not node.args:
             return None
-        if self.truths.is_shifted(node):
+        if self.truths.is_shifted(node) or self.truths.reads_ahead(node):
             return node
         if own := self._own(node):
             return self._through(node, own, judged, hops)

@@ -16,6 +16,23 @@ NAMED = re.compile(
     r"(tgts?|targets?|labels?|gold|(next|true)_(tok(en)?s?|ids?))(_(np|ids?|tok(en)?s?|flat|seq|cpu|arr|long|batch))?$"
 )
 _TOKENS = re.compile(r"(\w+_)?(idx|ids?|tok(en)?s?|inputs?|input_seq|seq|context|x|xs|u)$")
+_SAME_PLACES = frozenset(
+    [
+        "clamp",
+        "clamp_max",
+        "clip",
+        "minimum",
+        "expand",
+        "expand_as",
+        "view",
+        "reshape",
+        "unsqueeze",
+        "repeat",
+        "to",
+        "long",
+    ]
+)
+_HOPS = 4
 
 
 class Truths:
@@ -68,6 +85,52 @@ class Truths:
         if name in ("cat", "concat", "concatenate", "hstack") and args and isinstance(args[0], cst.List | cst.Tuple):
             return bool(args[0].elements) and self._is_tail(args[0].elements[0].value)
         return False
+
+    def reads_ahead(self, node: cst.Subscript | cst.Call) -> bool:
+        """Tell whether tokens are read at places after their own: `tokens[:, torch.arange(T) + 1]`."""
+        if isinstance(node, cst.Subscript):
+            part = node.slice[-1].slice
+            return isinstance(part, cst.Index) and self.is_tokens(node.value) and self._is_ahead(part.value)
+        if word_of(node) not in ("index_select", "gather", "take_along_dim"):
+            return False
+        args: list[cst.BaseExpression] = [a.value for a in node.args]
+        if isinstance(node.func, cst.Attribute) and not self._script.values.paths(node.func):
+            args = [node.func.value, *args]
+        return len(args) > 1 and self.is_tokens(args[0]) and any(self._is_ahead(a) for a in args[1:])
+
+    def _is_ahead(self, node: cst.CSTNode, hops: int = 0) -> bool:
+        """Tell whether an index is each place's own, and more."""
+        if hops > _HOPS:
+            return False
+        self._script.modelled.budget.spend()
+        match node:
+            case cst.Name(value=name):
+                bindings = self._script.scopes.of(node).find(name)
+                given = bindings[0].node if len(bindings) == 1 and bindings[0].kind == "expr" else None
+                return given is not None and self._is_ahead(given, hops + 1)
+            case cst.BinaryOperation(left=left, operator=cst.Add(), right=right):
+                more = any(n > 0 for side in (left, right) for n in self._numbers(side))
+                return (more and any(self._is_places(side) for side in (left, right))) or self._is_ahead(left, hops + 1)
+            case cst.Call(args=[cst.Arg(value=start), cst.Arg(keyword=None), *_]) if word_of(node) == "arange":
+                return any(n > 0 for n in self._numbers(start))
+            case cst.Call(func=cst.Attribute(value=base)) if word_of(node) in _SAME_PLACES:
+                return self._is_ahead(base, hops + 1) or self._is_ahead_first(node, hops)
+            case cst.Subscript(value=base):
+                return self._is_ahead(base, hops + 1)
+        return False
+
+    def _is_ahead_first(self, node: cst.Call, hops: int) -> bool:
+        """Look at the first argument of `torch.clamp(places + 1, max=T - 1)`."""
+        return bool(node.args) and self._is_ahead(node.args[0].value, hops + 1)
+
+    def _is_places(self, node: cst.CSTNode) -> bool:
+        """Tell whether an expression is the places of a row, counted from its start."""
+        while isinstance(node, cst.Name):
+            bindings = self._script.scopes.of(node).find(node.value)
+            if len(bindings) != 1 or bindings[0].kind != "expr" or isinstance(bindings[0].node, cst.Name | None):
+                return False
+            node = bindings[0].node
+        return isinstance(node, cst.Call) and word_of(node) == "arange"
 
     def is_stored_shift(self, target: cst.Subscript, value: cst.BaseExpression) -> bool:
         """Tell whether `before[:, :-1] = tokens[:, 1:]` stores each token one place too early."""

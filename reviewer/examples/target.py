@@ -17,7 +17,32 @@ def _scored(body: str, args: str = "model, x, y, table, totals") -> str:
 
 _LOSS = "loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())\nreturn logits, loss"
 
+_X = "B, T = idx.shape\nx = self.wte(idx)\nfor block in self.blocks:\n    x = block(x)\n"
+
+
+def _layer(made: str, body: str = "return self.inner(x)") -> str:
+    start = f"{_HEAD}class Layer(nn.Module):\n    def __init__(self):\n        {made}\n"
+    return f"{start}    def forward(self, x):\n        {body}\n"
+
+
 HONEST = (
+    _model(
+        _X
+        + "where = torch.arange(T)\nback = (where - 1).clamp(min=0)\nreturn self.head(x + x[:, back] + idx[:, where])"
+    ),
+    _model(_X + "pos = torch.arange(1, T + 1, device=idx.device)\nreturn self.head(x + self.wpe(pos) / pos[:, None])"),
+    _model(_X + "y = F.scaled_dot_product_attention(x, x, x, is_causal=True)\nreturn self.head(y)"),
+    _model(_X + "y = F.scaled_dot_product_attention(x, x, x, attn_mask=self.mask[:T, :T])\nreturn self.head(y)"),
+    _model(_X + "y = F.scaled_dot_product_attention(x, x, x, self.mask)\nreturn self.head(y)"),
+    _model(_X + "y = F.scaled_dot_product_attention(x, self.keys, self.values)\nreturn self.head(y)"),
+    _model(_X + "if T == 1:\n    return self.head(F.scaled_dot_product_attention(x, x, x))\nreturn self.head(x)"),
+    _model(_X + "return self.head(x.cumsum(1) / x.norm(dim=-1, keepdim=True) + x.mean(-1, keepdim=True))"),
+    _model(_X + "q = x.view(B, T, 4, 8).transpose(1, 2)\nreturn self.head(q * q.softmax(1) + q.mean(1, keepdim=True))"),
+    _model(_X + "aux_loss = x.mean(1, keepdim=True).sum()\nself.log(aux_loss)\nreturn self.head(x)"),
+    _layer("self.inner = nn.Conv1d(8, 8, 3, padding=2)", "return self.inner(x)[..., :-2]"),
+    _layer("self.inner = nn.Conv1d(8, 8, 1, padding='same')"),
+    _layer("self.inner = nn.GRU(8, 8, batch_first=True)"),
+    _HEAD + "class Probe:\n    def __init__(self):\n        self.rnn = nn.GRU(8, 8, bidirectional=True)\n",
     _model("x = self.wte(idx)\nw = x.as_strided((2, 3, 4), (1, 2, 3)) + x.data_ptr()\nreturn self.head(w)"),
     _model("return self.head(self.wte(idx.view(-1, 8)))", before="def save(x):\n    return x.untyped_storage()\n"),
     _model("return self.head(self.wte(idx)[..., 0])", args="self, idx")
@@ -84,6 +109,26 @@ def count(text, table, totals):
 )
 
 PEEKING = (
+    _model(_X + "after = (torch.arange(T) + 1).clamp(max=T - 1)\nreturn self.head(x + self.wte(idx[:, after]))  # !"),
+    _model(
+        _X + "n = torch.arange(1, T + 1).clamp(max=T - 1)\nreturn self.head(x + self.wte(idx.index_select(1, n)))  # !"
+    ),
+    _model(
+        _X + "at = torch.arange(T)\nnxt = torch.gather(idx, 1, torch.clamp(at + 1, max=T - 1).expand(B, T))  # !\n"
+        "return self.head(x) + self.table(nxt)"
+    ),
+    _model(_X + "return self.head(x.flip(1).cumsum(1).flip(1))  # ! review"),
+    _model(_X + "return self.head(torch.cumsum(x.flip(1), 1).flip(1))  # ! review"),
+    _model(_X + "return self.head(F.scaled_dot_product_attention(x, x, x))  # ! review"),
+    _model(
+        _X + "return self.head(F.scaled_dot_product_attention(x, x, x, attn_mask=None, is_causal=False))  # ! review"
+    ),
+    _model(_X + "x = x + x.mean(1, keepdim=True)  # ! review\nreturn self.head(x)"),
+    _model(_X + "x = F.rms_norm(x, (8,))\nw = torch.softmax(x, dim=1)  # ! review\nreturn self.head(x * w)"),
+    _layer("self.inner = nn.Conv1d(8, 8, 3, padding=1)  # ! review"),
+    _layer("self.inner = nn.Conv1d(8, 8, kernel_size=5, padding='same')  # ! review"),
+    _layer("self.inner = nn.GRU(8, 8, bidirectional=True)  # ! review"),
+    _layer("self.inner = 1", "return F.scaled_dot_product_attention(self.q(x), self.k(x), self.v(x))  # ! review"),
     _model("more = idx.untyped_storage()  # ! review\nreturn self.head(self.wte(idx)) + len(more)"),
     _model("nxt = torch.as_strided(idx, (1, 8), (1, 1), 8)  # ! review\nreturn self.head(self.wte(nxt))"),
     _model("nxt = idx.view(-1).as_strided((8,), (1,), 1)  # ! review\nreturn self.head(self.wte(nxt))"),

@@ -8,6 +8,7 @@ from typing import ClassVar
 import libcst as cst
 
 from reviewer.evaluation.behind import looks_past
+from reviewer.evaluation.sees_later import sees_later
 from reviewer.evaluation.truth_flow import TruthFlow
 from reviewer.evaluation.truth_keys import TruthKeys
 from reviewer.evaluation.truths import Truths, later
@@ -66,6 +67,10 @@ class TargetInKey(Rule):
             if id(node) not in places:
                 what = "A table is read under a key that holds the token to be predicted."
                 yield Found(node, what, _REMEDY)
+        for node, what in sees_later(script):
+            yield Found(
+                node, what, "Let each place see itself and the ones before it, by a mask or `is_causal`.", "review"
+            )
         for node in looks_past(script):
             what = "This looks past the tokens that the model is given, at what lies beside them in memory."
             yield Found(node, what, "Use the tokens alone, by indexing and slicing.", "review")

@@ -28,6 +28,7 @@ class Flag:
     takes: int | None = 1  # how many words follow the flag; None where that is not known
     convert: str = ""
     whole: bool = False  # a parser whose flags cannot be listed
+    more: str = ""  # how one flag can give more than one plain value
 
 
 def converted(flag: Flag, word: str) -> Constant:

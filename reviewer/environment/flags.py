@@ -8,6 +8,7 @@ from typing import Any
 import libcst as cst
 
 from reviewer.environment.flag import Flag
+from reviewer.environment.flag_values import gives_more
 from reviewer.fold import UNKNOWN, names_in
 from reviewer.scope import dotted, parameters
 from reviewer.script import Script
@@ -136,9 +137,9 @@ def _declared(
     is_known = "nargs" not in keywords and ("action" not in keywords or isinstance(action, str))
     spellings = tuple(part for text in texts if text.startswith("-") for part in text.split("/"))
     kind = dotted(keywords["type"]) if "type" in keywords else ""
-    return Flag(
-        place or call, longest, default, spellings, bool(required and longest), takes if is_known else None, kind
-    )
+    required = bool(required and longest)
+    more = gives_more(script, keywords, {name: fold(value, given) for name, value in keywords.items()})
+    return Flag(place or call, longest, default, spellings, required, takes if is_known else None, kind, more=more)
 
 
 def _of_typer(script: Script, call: cst.Call, words: list[Any], texts: tuple[str, ...]) -> Flag:

@@ -9,6 +9,7 @@ import libcst as cst
 
 from reviewer.environment.argv import find_words
 from reviewer.environment.flag import Flag, default_of
+from reviewer.environment.flag_values import find_more
 from reviewer.environment.flags import find_flags
 from reviewer.environment.launched import give
 from reviewer.fold import UNKNOWN
@@ -24,9 +25,12 @@ class CliFlag(Rule):
 
     What it looks for
         Flags of argparse, click, typer, fire, tyro, absl and their like, each with its default and the value that it
-        has here, and uses of `sys.argv`. Not a finding: `sys.argv[0]`, which is always the file's name, words that are
+        has here, and uses of `sys.argv`; parsers that read their words from files, and words that no flag takes, where
+        the script uses them. Not a finding: `sys.argv[0]`, which is always the file's name, words that are
         only printed (a log of the command changes nothing), a parser that is given constant words, as in
-        `parse_args([])`, and flags that the competition allows, which only stand among the settings.
+        `parse_args([])`, and flags that the competition allows, which only stand among the settings: each under names
+        that are allowed, a short one aside, and with one plain value. One that takes several words, or whose type reads
+        a file or a dict, is a finding all the same.
 
     Why it is refused
         The scored model must be in the file. A flag can give it another shape from launch to launch, and the model
@@ -48,6 +52,11 @@ class CliFlag(Rule):
         "class P:\n    def add_argument(self, name):\n        return name\nimport argparse\nP().add_argument('--lr')\n",
         "import logging, sys\nlogging.info('command %s', sys.argv)\n",
         "import sys\nsys.argv = ['train.py']\n",
+        "import argparse\np = argparse.ArgumentParser(fromfile_prefix_chars=None)\na, _ = p.parse_known_args()\n",
+        (
+            "import argparse\np = argparse.ArgumentParser()\na, rest = p.parse_known_args()\nif rest:\n"
+            "    p.error(f'what is {rest}')\n"
+        ),
     )
     INVALID: ClassVar = (
         "import argparse\np = argparse.ArgumentParser()\np.add_argument('--lr', type=float, default=0.02)  # !\n",
@@ -83,6 +92,12 @@ class CliFlag(Rule):
         "import sys\nx = getattr(sys, 'ar' + 'gv')[1]  # !\ny = vars(sys)['argv']  # !\n",
         "import sys\nx = print(sys.argv) or len(sys.orig_argv)  # !\n",
         "import sys\nf(print=sys.argv[1])  # !\n",
+        "import argparse\np = argparse.ArgumentParser(fromfile_prefix_chars='@')  # !\np.add_argument('--n')  # !\n",
+        (
+            "import argparse\np = argparse.ArgumentParser()\np.add_argument('--n')  # !\n"
+            "a, rest = p.parse_known_args()  # !\nlr = float(rest[1])\n"
+        ),
+        "import argparse as a\np = a.ArgumentParser()\np.add_argument('--n')  # !\nx = p.parse_known_args()[1]  # !\n",
         "import sys\ndef log(words):\n    kept.append(words)\nlog(sys.argv)  # !\n",
     )
 
@@ -111,11 +126,13 @@ class CliFlag(Rule):
         args = script.launch.args if script.launch is not None else ()
         given = give(flags, args)
         unflagging = Unflagging(script, flags, given)
-        allowed = {id(flag) for flag in flags if script.policy.allows_flag({flag.key, *flag.spellings})}
+        allowed = {id(flag) for flag in flags if not flag.more and _is_allowed(script, flag)}
         for flag in flags:
             for item in self._flag(flag, given.values, None if allowed else unflagging):  # a repair takes them all
                 if isinstance(item, Setting) or id(flag) not in allowed:
                     yield item
+        for node, what in find_more(script) if flags or script.policy.allow_flags else ():
+            yield Found(node, what, "Write the values in the file.")
         read: set[int] = set()  # `int(sys.argv[1]) if len(sys.argv) > 1 else 3` is one reading
         for node in find_words(script):
             line = next((a for a in script.tree.ancestors(node) if isinstance(a, cst.BaseSmallStatement)), None)
@@ -145,6 +162,18 @@ class CliFlag(Rule):
             what = f"`{flag.key}` comes from the launch command; without it, it is {value!r}."
         else:
             what = f"`{flag.key}` comes from the launch command."
+        if flag.more:
+            what += f" It {flag.more}, so that one flag gives many settings."
         name = flag.key.lstrip("-").replace("-", "_")
         remedy = f"Write the value there, as in `{name} = {value!r}`." if is_known else "Write the value in the file."
         yield Found(flag.node, what, remedy, fix=unflagging.edits if unflagging and unflagging.can else None)
+
+
+def _is_allowed(script: Script, flag: Flag) -> bool:
+    """Tell whether the competition allows a flag under each of its names; a short one (`-n`) may stand beside it."""
+    names = {name for name in (flag.key, *flag.spellings) if not name.startswith("--no")}
+    listed = script.policy.allow_flags & names
+    long = {name for name in names if name.startswith("--")}
+    if any(name.startswith("--") for name in listed):
+        return {n.replace("_", "-") for n in long} <= {n.replace("_", "-") for n in listed}
+    return script.policy.allows_flag(names) and len({n.replace("_", "-") for n in long}) < 2

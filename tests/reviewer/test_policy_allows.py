@@ -26,6 +26,42 @@ def test_a_flag_that_is_allowed_is_a_setting_and_no_finding() -> None:
 
 
 @pytest.mark.parametrize(
+    "declared",
+    [
+        "'--seed', '--depth', type=int",
+        "'--seed', nargs='*'",
+        "'--seed', nargs=3, type=int",
+        "'--seed', action='append'",
+        "'--seed', action=Mine",
+        "'--seed', type=open",
+        "'--seed', type=argparse.FileType()",
+        "'--seed', type=json.loads",
+        "'--seed', type=__import__('ast').literal_eval",
+    ],
+)
+def test_an_allowed_flag_gives_one_plain_value_under_names_that_are_allowed(declared: str) -> None:
+    start = "import argparse, json\ndef own(word): return word == 'yes'\np = argparse.ArgumentParser()\n"
+    assert found(f"{start}p.add_argument({declared})\np.parse_args()\n", "K102", allow_flags=["--seed"]) == [
+        ("K102", 4, "review")
+    ]
+    for honest in ("'--seed', type=int", "'-s', '--seed', nargs='?'", "'--seed', type=own", "'--seed', action='count'"):
+        assert not found(f"{start}p.add_argument({honest})\np.parse_args()\n", "K102", allow_flags=["--seed"]), honest
+
+
+@pytest.mark.parametrize(
+    ("parser", "end"),
+    [
+        ("fromfile_prefix_chars='@'", "a = p.parse_args()"),
+        ("", "a, rest = p.parse_known_args()\nx = rest[0]"),
+        ("", "x = p.parse_known_args()[1]"),
+    ],
+)
+def test_what_no_flag_takes_is_not_allowed_with_a_flag(parser: str, end: str) -> None:
+    text = f"import argparse\np = argparse.ArgumentParser({parser})\np.add_argument('--seed')\n{end}\n"
+    assert [rule for rule, *_ in found(text, "K102", allow_flags=["--seed"])] == ["K102"]
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "import typer\ndef main(lr: float = 0.1):\n    pass\ntyper.run(main)\n",

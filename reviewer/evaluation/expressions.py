@@ -194,9 +194,10 @@ class Expressions:
         if id(node) not in self._flags:
             self._flags[id(node)] = _OPEN  # one that asks itself gives no answer
             saved, self._env = self._env, {}
-            before = len(self.questions)
+            before, judged, losses = len(self.questions), self.judged, self.losses
+            self.judged, self.losses = [], set()
             self._flags[id(node)] = self._eval(wanted)
-            self._env = saved
+            self._env, self.judged, self.losses = saved, judged, losses
             if len(self.questions) > before:
                 self._asking.add(id(node))
         value = self._flags[id(node)]
@@ -316,6 +317,8 @@ class Expressions:
             asked = self._flag([b for b in self.script.scopes.members.get(method, ()) if b.kind == "def"], -1)
             if asked >= 0:
                 return asked
+            if (whole := dotted(node.func)) in self._env:
+                return self.terms.called(self._env[whole], args, node)
             name = f".{method}"
             if not self._is_module(base):
                 args = [self._eval(base), *args]

@@ -9,18 +9,19 @@ Loops run once, joined with their start. What is compared afterwards are the num
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import libcst as cst
 
 from reviewer.budget import TooMuch
 from reviewer.evaluation.in_place import InPlace
 from reviewer.evaluation.oracles import ASKING, FAILING, Watched
-from reviewer.evaluation.targets import is_first_asked, targets_of
+from reviewer.evaluation.targets import handed_targets, is_first_asked, targets_of
 from reviewer.evaluation.terms import Terms
 from reviewer.fold import names_in
 from reviewer.scope import Function, parameters
 from reviewer.script import Script
+from reviewer.values import Own
 
 EVAL_FLAG = re.compile(
     r"(is_|in_|for_|do_)?(eval|evaluate|evaluating|evaluation|inference|infer|scoring|sampling|generate|predict|predicting)"
@@ -28,6 +29,7 @@ EVAL_FLAG = re.compile(
 )
 TRAIN_FLAG = re.compile(r"(is_|in_|for_)?(train|training)(_mode|_flag)?$")
 _MOST_STEPS = 20_000
+_MOST_DEEP = 3  # helpers of helpers
 
 
 class Run(InPlace):
@@ -36,7 +38,7 @@ class Run(InPlace):
     def __init__(self, script: Script, terms: Terms, watched: Watched, evaluating: Callable[[int], bool]) -> None:
         super().__init__(script, terms, watched, evaluating)
         self.ran: set[int] = set()  # the ids of the statements that this run has come to
-        self._steps = 0
+        self._steps, self._depth = 0, 0
         self._exits: list[tuple[bool, dict[str, int]]] = []  # how the loop that runs is left: by a break?
 
     def function(self, node: Function) -> None:
@@ -114,6 +116,28 @@ class Run(InPlace):
             case cst.FunctionDef():
                 self._define(node)
         return False
+
+    def _call(self, node: cst.Call) -> int:
+        """Look into a helper that is given targets: what it judges is what this function says."""
+        value = super()._call(node)
+        helpers = [v for v in self.script.values.of(node.func) if isinstance(v, Own)] if self.targets else []
+        if len(helpers) == 1 and self._depth < _MOST_DEEP and isinstance(helpers[0].node, cst.FunctionDef):
+            helper = helpers[0].node
+            if handed_targets(self.script).get(id(helper)):
+                before = len(self.judged)
+                self._inside(helper, self.script.calls.arguments(helper, node, helpers[0]))
+                if len(self.judged) > before:
+                    self.losses.add(value)
+        return value
+
+    def _inside(self, helper: cst.FunctionDef, given: Mapping[str, cst.BaseExpression]) -> None:
+        """Run a helper with what is given to it."""
+        kept = self._env, self.returned, self._exits
+        self._env = {name: self._eval(value) for name, value in given.items()}
+        self.returned, self._exits, self._depth = [], [], self._depth + 1
+        self._block(helper.body.body)
+        self._depth -= 1
+        self._env, self.returned, self._exits = kept
 
     def _define(self, node: cst.FunctionDef) -> None:
         """Remember what a function inside of this one may read of it."""

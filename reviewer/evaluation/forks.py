@@ -219,8 +219,7 @@ class Comparison:
         """Return what a run says about the next token: what its losses judge, and what it returns beside losses."""
         found = list(run.judged)
         for returned in run.returned:
-            term = self.terms.get(returned)
-            for part in self.terms.parts(returned) if term[0] == "tuple" else (returned,):
+            for part in self._parted(returned) or (returned,):
                 # What is made of a loss, or of the targets themselves, is a loss.
                 if part != self.terms.none and not is_loss(self.terms, part, run.losses, run.targets):
                     found.append(part)
@@ -245,7 +244,13 @@ class Comparison:
                 yield plain[0]
 
     def _parted(self, number: int) -> tuple[int, ...]:
-        return self.terms.parts(number) if self.terms.get(number)[0] == "tuple" else ()
+        """Return what is in a tuple or a dict; nothing for anything else."""
+        name, parts = self.terms.get(number)[0], self.terms.parts(number)
+        if name == "store":
+            return (*self._parted(parts[0]), parts[-1]) if self._parted(parts[0]) else ()
+        if name == "node Dict":
+            return tuple(self.terms.parts(part)[-1] for part in parts if self.terms.parts(part))
+        return parts if name == "tuple" else ()
 
     def _kind(self, scored: int, train: list[int]) -> tuple[Kind, cst.CSTNode | None]:
         terms = self.terms

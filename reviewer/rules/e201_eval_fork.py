@@ -10,6 +10,7 @@ import libcst as cst
 
 from reviewer.evaluation.forks import Fork
 from reviewer.evaluation.refreshed import refreshes_constants
+from reviewer.examples import hidden_question, in_place, ways_round
 from reviewer.examples.eval_fork import ONE_MODEL, TWO_MODELS
 from reviewer.examples.fork import FIXED
 from reviewer.found import Found
@@ -32,7 +33,10 @@ class EvalFork(Rule):
         that only `load_for_eval` or the model's own `eval()` sets, a name of the module that only the training
         changes. And oracles, when a model asks them: whether a tensor wants a gradient, files, `sys`, callers, the
         clock, the number of threads, a dropout of a constant. Both answers are followed through the function, and the
-        logits that come out are compared.
+        logits that come out are compared; so are errors that only one of the answers can raise, helpers, lambdas,
+        methods that run unnamed, and what `__name__` has made of attributes and defaults. A person looks where one
+        path alone changes something in place that the audit cannot follow to the logits. A function of the file that
+        is named like a kernel, noise or a cast, and has nothing of the kind in it, is taken for what it does.
 
     Why it is refused
         One model, one arithmetic: what is scored must be what was trained. A second arm in the forward pass is a
@@ -46,8 +50,8 @@ class EvalFork(Rule):
 
     code = "E201"
 
-    VALID: ClassVar = ONE_MODEL
-    INVALID: ClassVar = TWO_MODELS
+    VALID: ClassVar = (*ONE_MODEL, *in_place.ALIKE, *hidden_question.ALIKE, *ways_round.ALIKE)
+    INVALID: ClassVar = (*TWO_MODELS, *in_place.FORKS, *hidden_question.FORKS, *ways_round.FORKS)
     FIXED: ClassVar = FIXED
 
     def check(self, script: Script) -> Iterator[Found]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
+from reviewer.examples import hidden_question, in_place, ways_round
 from reviewer.found import Found
 from reviewer.repairs.arms import unified
 from reviewer.rules.base import Rule
@@ -20,7 +21,8 @@ class EvalOnlyLogitTransform(Rule):
 
     What it looks for
         Logits that are returned for scoring and are those that the loss was computed of, with something put on top:
-        a factor, a temperature, a bias, a soft cap, a call. And the other way round.
+        a factor, a temperature, a bias, a soft cap, a call, a change in place under any name that shares the memory.
+        And the other way round, also where a helper computes the loss.
 
     Why it is refused
         The loss trained one distribution and another one is scored. Such a factor is fitted to held-out text or to
@@ -33,6 +35,9 @@ class EvalOnlyLogitTransform(Rule):
     code = "E204"
 
     VALID: ClassVar = (
+        *in_place.ALIKE,
+        *hidden_question.ALIKE,
+        *ways_round.ALIKE,
         _HEAD
         + """
 class GPT(nn.Module):
@@ -80,6 +85,9 @@ def evaluate(model, x, temperature=1.0):
 """,
     )
     INVALID: ClassVar = (
+        *in_place.TRANSFORMS,
+        *hidden_question.TRANSFORMS,
+        *ways_round.TRANSFORMS,
         _HEAD
         + """
 class GPT(nn.Module):

@@ -52,7 +52,23 @@ HONEST = (
     _step("mtp = [ce(h(x), y[:, i]) for i, h in enumerate(heads)]\nreturn sum(mtp) / len(mtp), max(mtp)"),
 )
 
+LOOKS_LIKE = (
+    _step(_TWO + "return (la - lb).abs().mean(), F.relu(la - 3.0), torch.sigmoid(la.mean())"),
+    _step("loss = ce(a(x), y)\nreturn F.relu(loss - self.before), torch.sigmoid(loss - loss.mean().detach())"),
+    _step("c, r = -ce(a(x), y), -ce(a(x), b)\nreturn -F.logsigmoid(c - r), torch.sigmoid(c - r)"),
+    _step("p = a(x).gather(-1, x)\nq = b(x).gather(-1, x)\nreturn torch.maximum(p, q)"),
+)
+
 SELECTED = (
+    _step(_TWO + "return la - F.relu(la - lb)  # !"),
+    _step(_TWO + "return la - (la - lb).clamp(min=0)  # !"),
+    _step(_TWO + "gap = la - lb\nw = torch.sigmoid(gap * 50)  # !\nreturn w * lb + (1 - w) * la"),
+    _step(_TWO + "w = torch.heaviside(la - lb, x)  # !\nreturn torch.lerp(la, lb, w)"),
+    _step(
+        "t = targets.unsqueeze(-1)\npa, pb = a(x).log_softmax(-1).gather(-1, t), b(x).log_softmax(-1).gather(-1, t)\n"
+        "return -torch.maximum(pa, pb)  # !"
+    ),
+    _step("p = a(x).take_along_dim(targets, 1)\nq = b(x).take_along_dim(targets, 1)\nreturn p.maximum(q)  # !"),
     _step(_TWO + "return torch.minimum(la, lb).mean()  # !"),
     _step(_TWO + "return torch.where(la < lb, la, lb).mean()  # !"),
     _step(_TWO + "return (la.lt(lb) * la).mean() + torch.fmin(la, lb)  # !"),

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.examples.selected import HONEST, SELECTED
+from reviewer.examples.selected import HONEST, LOOKS_LIKE, SELECTED
 from reviewer.finding.named_calls import named_calls
 from reviewer.found import Found
 from reviewer.rules.base import Rule
@@ -19,6 +19,7 @@ _LEAST = frozenset(["min", "minimum", "fmin", "amin", "nanmin", "argmin", "softm
 _MOST = frozenset(["max", "maximum", "fmax", "amax", "argmax", "softmax", "nanargmax"])
 _ORDER = frozenset(["sort", "argsort", "sorted", "topk", "kthvalue", "msort", "aminmax", "nsmallest", "argpartition"])
 _CLAMPS = frozenset({"clamp", "clip"})
+_ONE_SIDED = frozenset(["relu", "clamp", "clamp_min", "sign", "heaviside", "sigmoid", "softplus"])
 _OVER = frozenset({"min", "amin", "argmin", "max", "amax", "argmax", "sort", "argsort", "topk", "softmax", "softmin"})
 _ONCE_MORE = frozenset(["stack", "cat", "expand", "repeat", "repeat_interleave", "unsqueeze", "expand_as", "tile"])
 
@@ -35,7 +36,8 @@ class LossSelectedByTruth(Rule):
         `min`, `minimum`, `amin`, `argmin`, `sort`, `topk`, `softmin`, a comparison, and `max` and its like of
         likelihoods, over losses of different predictions of the same targets: two losses with one truth, losses of a
         loop that changes the model and not the text, or one loss of stacked predictions, reduced over their
-        dimension. Losses are followed through names, lists, dicts and helpers.
+        dimension; and what keeps one side of the difference of two such losses, by `relu`, `sign` or `sigmoid`. Losses
+        are followed through names, lists, dicts and helpers.
 
     Why it is refused
         Whoever may look at the answer before choosing who speaks is right more often than any of the speakers. Such a
@@ -48,7 +50,7 @@ class LossSelectedByTruth(Rule):
 
     code = "E210"
 
-    VALID: ClassVar = HONEST
+    VALID: ClassVar = HONEST + LOOKS_LIKE
     INVALID: ClassVar = SELECTED
 
     def check(self, script: Script) -> Iterator[Found]:
@@ -68,6 +70,28 @@ class LossSelectedByTruth(Rule):
                 both = [s.loss for s in left | right] if left and right else []
                 if both and are_alternatives(script, comparison, both):
                     yield Found(comparison, _WHAT, _REMEDY)
+        for call, difference in _of_differences(script):
+            left, right = sources.of(difference.left), sources.of(difference.right)
+            both = [s.loss for s in left | right] if left and right else []
+            if both and are_alternatives(script, call, both):
+                yield Found(call, _WHAT, _REMEDY)
+
+
+def _of_differences(script: Script) -> Iterator[tuple[cst.Call, cst.BinaryOperation]]:
+    """Yield what keeps one side of a difference: `a - relu(a - b)` is the lower of the two."""
+    for call, _ in named_calls(script, _ONE_SIDED & script.mentions.keys()):
+        given: list[cst.CSTNode] = []
+        given += [a.value for a in call.args if a.keyword is None][:1]
+        given += [call.func.value] if isinstance(call.func, cst.Attribute) else []
+        for part in given:
+            while isinstance(part, cst.BinaryOperation) and isinstance(part.operator, cst.Multiply | cst.Divide):
+                part = part.left  # `sigmoid((a - b) * 50)`
+            name = part
+            if isinstance(name, cst.Name):
+                bindings = script.scopes.of(name).find(name.value)
+                part = bindings[0].node if len(bindings) == 1 and bindings[0].node is not None else part
+            if isinstance(part, cst.BinaryOperation) and isinstance(part.operator, cst.Subtract):
+                yield call, part
 
 
 def _selections(script: Script) -> Iterator[tuple[cst.Call, str]]:

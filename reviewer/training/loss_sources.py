@@ -18,6 +18,7 @@ from reviewer.values import Own
 _HOPS = 3
 _MOST = 16
 _COLLECTING = frozenset({"append", "add", "extend", "insert", "appendleft"})
+_AT_TRUTH = frozenset({"gather", "take_along_dim"})
 _NO_LOSS = frozenset(["shape", "device", "dtype", "size", "numel", "backward", "step", "len", "range"])
 
 
@@ -91,7 +92,7 @@ class Sources:
         name = word_of(node)
         if name in _NO_LOSS:
             return
-        if name == "gather" and (likelihood := _at_the_truth(node)):
+        if name in _AT_TRUTH and (likelihood := self._at_the_truth(node)):
             yield Source(likelihood, True)
             return
         own = [v.node for v in self._script.values.of(node.func) if isinstance(v, Own)]
@@ -151,15 +152,23 @@ class Sources:
                         self._gathered.setdefault(held.value, []).append(assign.value)
         return self._gathered.get(name, [])[:_MOST]
 
+    def _at_the_truth(self, call: cst.Call) -> Loss | None:
+        """Return `log_probs.gather(-1, targets[..., None])` as what it is: the likelihood of the truth."""
+        given = [a.value for a in call.args if a.keyword is None or a.keyword.value in ("index", "indices")]
+        truth = next((g for g in reversed(given) if self._is_truth(g)), None)
+        if truth is None:
+            return None
+        judged = call.func.value if isinstance(call.func, cst.Attribute) and len(call.args) < 3 else given[0]
+        return Loss(call, judged, truth)
 
-def _at_the_truth(call: cst.Call) -> Loss | None:
-    """Return `log_probs.gather(-1, targets[..., None])` as what it is: the likelihood of the truth."""
-    given = [a.value for a in call.args if a.keyword is None or a.keyword.value == "index"]
-    truth = root(given[-1]) if given else None
-    if truth is None or not TARGET.match(truth.value):
-        return None
-    judged = call.func.value if isinstance(call.func, cst.Attribute) and len(call.args) < 3 else given[0]
-    return Loss(call, judged, given[-1])
+    def _is_truth(self, node: cst.BaseExpression) -> bool:
+        """Tell whether these are targets, or a name for a view of them: `t = targets.unsqueeze(-1)`."""
+        name = root(node)
+        if name is None or TARGET.match(name.value):
+            return name is not None
+        bindings = self._script.scopes.of(name).find(name.value)
+        named = root(bindings[0].node) if len(bindings) == 1 and bindings[0].kind == "expr" else None
+        return named is not None and bool(TARGET.match(named.value))
 
 
 def _turned(found: frozenset[Source] | list[Source]) -> Iterator[Source]:

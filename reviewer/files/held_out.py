@@ -30,6 +30,8 @@ _MOST_STORES = 6
 _MOST_CALLS = 8  # inside one another
 _WORDS = SPLITS - {"test", "eval", "public", "private"}
 _MENTIONED: WeakKeyDictionary[Script, dict[str, dict[int, list[cst.Name]]]] = WeakKeyDictionary()
+# What is certainly not made of held-out text, by expression and by the call that it was followed into.
+_CLEAN: WeakKeyDictionary[Script, set[tuple[int, int]]] = WeakKeyDictionary()
 _PUTTING = frozenset({"append", "extend", "copy_", "update", "add"})
 
 
@@ -49,12 +51,15 @@ _Step = tuple[cst.CSTNode | None, _Inside | None]
 def made_of_held_out(script: Script, node: cst.CSTNode) -> bool:
     """Tell whether an expression is made of held-out text, as far as that can be followed."""
     seen: set[tuple[int, int]] = set()
+    clean = _CLEAN.setdefault(script, set())
     todo: list[_Step] = [(node, None)]
+    deep = False
     while todo and len(seen) < _MOST_STEPS:
         one, inside = todo.pop()
         key = (id(one), id(inside.call) if inside is not None else 0)
-        if one is None or key in seen:
+        if one is None or key in seen or key in clean:
             continue
+        deep |= inside is not None and inside.depth >= _MOST_CALLS
         script.budget.spend()
         seen.add(key)
         match one:
@@ -73,6 +78,8 @@ def made_of_held_out(script: Script, node: cst.CSTNode) -> bool:
                 todo.append((base, inside))
             case _:
                 todo += [(child, inside) for child in children(one)]
+    if not todo and not deep:  # all of it was looked at, so whoever comes here again need not
+        clean |= seen
     return False
 
 

@@ -8,13 +8,17 @@ is not understood ends in Unsure. A helper of the script is followed statement b
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import libcst as cst
 
 from reviewer.budget import Budget
+from reviewer.fold import UNKNOWN, fold
 
+_WHOLE = re.compile(r"0[xXoObB][0-9a-fA-F_]+|[0-9][0-9_]*")
+_REAL = re.compile(r"(?=.*[.eE])[0-9_]*\.?[0-9_]*(?:[eE][+-]?[0-9_]+)?")
 _MOST = 4_000  # characters or elements of one value
 _PLAIN = (str, int, float, bool, type(None))
 _TYPES: dict[str, Any] = {
@@ -93,7 +97,10 @@ class Folding:
         return known[node.value] if node.value in known else self.named(node)
 
     def _literal(self, node: Any, _: Mapping[str, Any]) -> Any:
-        return node.evaluated_value
+        value = fold(node)
+        if value is UNKNOWN:
+            raise Unsure
+        return value
 
     def _formatted(self, node: cst.FormattedString, names: Mapping[str, Any]) -> str:
         out = []
@@ -260,10 +267,10 @@ def _quoted(value: str) -> str:
 
 
 def _says(text: str, value: float) -> bool:
+    """Tell whether a text is one number, and this one."""
     try:
-        node = cst.parse_expression(text)
-    except Exception:  # whatever a text is, it is no number then
+        if type(value) is int:
+            return bool(_WHOLE.fullmatch(text)) and int(text, 0) == value
+        return bool(_REAL.fullmatch(text)) and float(text) == value
+    except ValueError:
         return False
-    if not isinstance(node, cst.Integer | cst.Float):
-        return False
-    return type(node.evaluated_value) is type(value) and node.evaluated_value == value

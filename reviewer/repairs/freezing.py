@@ -68,6 +68,7 @@ class Freezing:
                 for key in _keys(script, read) or ("",):
                     self._defaults[key] += 1
         self._fold = Helping(script, self._absent, Budget(_STEPS))
+        self._values: dict[int, Any] = {}  # id(a read's node) -> what it becomes
 
     def _writes(self, read: Read) -> None:
         keys = _keys(self._script, read)
@@ -135,6 +136,11 @@ class Freezing:
             return ""
 
     def _value(self, read: Read) -> Any:
+        if id(read.node) not in self._values:
+            self._values[id(read.node)] = self._worth(read)
+        return self._values[id(read.node)]
+
+    def _worth(self, read: Read) -> Any:
         if not isinstance(read.node, cst.BaseExpression):
             return UNKNOWN
         try:

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reviewer import fix
+from reviewer.repairs.folding import literal
 
 HELPERS = '''import os
 from dataclasses import dataclass, field
@@ -223,3 +224,19 @@ KEPT = {
 def test_what_a_repair_would_change_stays(kind: str) -> None:
     text, kept = KEPT[kind]
     assert kept in fix(text, isolated=False).text
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1", 1), ("1.0", 1.0), ("1e-3", 0.001), (".5", 0.5), ("5.", 5.0), ("0x10", 16), ("1_000", 1000), ("1_0.5", 10.5)],
+)
+def test_a_number_is_written_as_it_was_where_that_says_the_same(text: str, value: float) -> None:
+    assert literal(value, text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1", 1.0), ("-1", -1), ("", 0), ("1e3", 1000), (".", 0.0), ("01", 1), ("e1", 0.0), ("nan", 0.0), ("1j", 1)],
+)
+def test_any_other_spelling_is_not_taken(text: str, value: float) -> None:
+    assert literal(value, text) == repr(value)

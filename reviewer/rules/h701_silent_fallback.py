@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.finding.idle_attempts import idle_attempts
 from reviewer.following.endings import Tested, ends, statements
 from reviewer.found import Edit, Found
 from reviewer.nodes import children
@@ -43,8 +44,9 @@ class SilentFallback(Rule):
     What it looks for
         An `except`, or a `suppress`, around the import of a package, a compilation or the call of a kernel, that goes
         on without raising; `find_spec` in its place; `suppress_errors` of the compiler. Not a finding: a handler that
-        raises or ends the program, also where that happens later, at a test of what the handler has set; packages that
-        only log or draw; modules of the standard library; `nvidia-smi`.
+        raises or ends the program, also where that happens later, at a test of what the handler has set; an import of
+        which nothing is used, nor the flag that tells of it; packages that only log or draw; modules of the standard
+        library; `nvidia-smi`.
 
     Why it is refused
         It is not, it is a warning. On a host where the fast path fails, the run trains at a fraction of its speed and
@@ -67,6 +69,7 @@ class SilentFallback(Rule):
         "import subprocess\ntry:\n    subprocess.run(['nvidia-smi'])\nexcept FileNotFoundError:\n    pass\n",
         "try:\n    import flash_attn\n    HAS = True\nexcept ImportError:\n    HAS = False\nassert HAS\n",
         "try:\n    import triton\nexcept ImportError:\n    triton = None\nif triton is None:\n    raise RuntimeError\n",
+        "try:\n    import zstandard\n    KIND = 'zstd'\nexcept ImportError:\n    KIND = 'zlib'\n",
         "import sys, torch\ntry:\n    m = torch.compile(m)\nexcept Exception:\n    sys.exit(1)\n",
         "def stop():\n    raise SystemExit(1)\ntry:\n    import triton\nexcept ImportError:\n    stop()\n",
         "try:\n    fused_step()\nexcept KeyboardInterrupt:\n    pass\n",
@@ -79,6 +82,8 @@ class SilentFallback(Rule):
         "try:\n    import flash_attn\nexcept ImportError:  # !\n    flash_attn = None\n",
         "try:\n    from flash_attn_interface import f\nexcept Exception as e:  # !\n    print(e)\n    f = None\n",
         "try:\n    import fast\nexcept ImportError:  # !\n    import slow as fast\n",
+        "try:\n    import flash_attn\n    HAS = True\nexcept ImportError:  # !\n    HAS = False\nprint(HAS)\n",
+        "try:\n    import apex as a\n    HAS = True\nexcept ImportError:  # !\n    HAS = False\nf = getattr(a, 'b')\n",
         "import torch\ntry:\n    model = torch.compile(model)\nexcept Exception:  # !\n    pass\n",
         "from torch import compile as c\ntry:\n    m = c(m)\nexcept:  # !\n    pass\n",
         "try:\n    y = fused_attention(q, k)\nexcept RuntimeError:  # !\n    y = attention(q, k)\n",
@@ -111,7 +116,10 @@ class SilentFallback(Rule):
 
     def check(self, script: Script) -> Iterator[Found]:
         tested = Tested(script)
+        idle = {id(attempt) for attempt, *_ in idle_attempts(script)}
         for attempt in script.tree.both(cst.Try, cst.TryStar):
+            if id(attempt) in idle:
+                continue  # there is nothing to go on without
             silent = [h for h in attempt.handlers if not _is_about_others(script, h) and not ends(script, h.body)]
             if silent and (what := _risked(script, attempt.body)):
                 for handler in silent:

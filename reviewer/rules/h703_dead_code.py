@@ -8,6 +8,7 @@ from typing import ClassVar
 import libcst as cst
 
 from reviewer.finding.dead import Dead, find_dead
+from reviewer.finding.idle_attempts import idle_attempts
 from reviewer.finding.idle_knobs import idle_knobs
 from reviewer.found import Found
 from reviewer.rules.base import Rule
@@ -23,9 +24,10 @@ class DeadCode(Rule):
         Arms behind a constant (`if False:`, `while 0:`, `if DEBUG:` with a `DEBUG = False` that is never bound again),
         what follows a `return`, `raise`, `break` or `continue` in its block, and imports, constants of the module and
         functions that are never mentioned again, as well as settings from the environment, also in a class. Not a
-        finding: `if TYPE_CHECKING:`, what stands in `__all__` or in another short text, imports in a `try` or an `if`,
-        decorated functions, methods that others may call, settings in a file that goes through a class with `vars`,
-        `asdict` and the like, and anything in a file that looks names up in `globals()`.
+        finding: `if TYPE_CHECKING:`, what stands in `__all__` or in another short text, imports in an `if`, or in a
+        `try` unless nobody reads the flag it sets either, decorated functions, methods that others may call, settings
+        in a file that goes through a class with `vars`, `asdict` and the like, and anything in a file that looks names
+        up in `globals()`.
 
     Why it is refused
         It is not, it is noted. An organizer reads a file faster that holds only what runs, and a switch that is off
@@ -63,6 +65,8 @@ class DeadCode(Rule):
         "import os\nclass A:\n    lr = os.environ['LR']\nprint([getattr(A, k) for k in ('lr',)])\n",
         "import os\nfrom dataclasses import dataclass, asdict\n@dataclass\nclass A:\n"
         "    lr: float = float(os.environ['LR'])\nprint(asdict(A()))\n",
+        "try:\n    import fast\n    HAS = True\nexcept ImportError:\n    HAS = False\nprint(HAS)\n",
+        "try:\n    import fast\n    HAS = True\nexcept ImportError:\n    HAS = False\nprint(globals()['HAS'])\n",
         "import torch\nKIND = torch.float16\nprint(KIND)\nBACK = torch.backends\n",
     )
     INVALID: ClassVar = (
@@ -92,6 +96,7 @@ class DeadCode(Rule):
         "    beta2: float = e('B2', 1, float)  # !\na = A()\nprint(a.lr, getattr(a, 'decay', 0))\n",
         "import os\nNAMES = tuple(n for n in os.environ.get('NAMES', 'a,b').split(','))  # !\n",
         "import os\ndef main():\n    fast = bool(int(os.environ.get('FAST', '1')))  # !\nmain()\n",
+        "try:\n    import fast  # !\n    HAS = True\nexcept ImportError:\n    HAS = False\n",
         "import torch\nKIND = torch.float16  # !\n",
         "import numpy as np\nKIND = np.uint16  # !\n",
     )
@@ -118,6 +123,9 @@ class DeadCode(Rule):
         for name, node in idle_knobs(script):
             if not script.tree.is_outside(node):
                 yield Found(node, f"`{name}` is read from outside the file and never used.", _REMEDY, "info")
+        for _, name, node in idle_attempts(script):
+            if not script.tree.is_outside(node):
+                yield Found(node, f"`{name}` is imported and never used.", _REMEDY, "info")
 
 
 def _shown(dead: Dead) -> cst.CSTNode:

@@ -26,12 +26,16 @@ class FrozenError(ValueError):
 
 @dataclass(frozen=True)
 class Accepted:
-    """One accepted baseline of a section: its name, its day, the section's text, and what its names are imports of."""
+    """One accepted baseline of a section: its name, its day, the section's text, and what its names are imports of.
+
+    `constants` are those of the rest of the module that the section uses, as Python writes their values.
+    """
 
     name: str
     date: str
     text: str
     imports: tuple[tuple[str, str], ...] = ()
+    constants: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,7 @@ def to_tables(sections: tuple[Frozen, ...]) -> list[dict[str, Any]]:
             **({"banner": each.banner} if each.banner else {"definitions": list(each.definitions)}),
             "accepted": [
                 {"name": one.name, "date": one.date, "text": one.text, "imports": dict(one.imports)}
+                | ({"constants": dict(one.constants)} if one.constants else {})
                 for one in each.accepted
             ],
         }
@@ -148,7 +153,7 @@ def _accepted(key: str, entry: object) -> Accepted:
     if not isinstance(entry, Mapping):
         raise FrozenError(key, "must be a table of name, date and file")
     for name in entry:
-        if name not in ("name", "date", "text", "imports"):
+        if name not in ("name", "date", "text", "imports", "constants"):
             raise FrozenError(f"{key}.{name}", "there is no such setting")
     name, text = _text(f"{key}.name", entry.get("name")), entry.get("text")
     day = entry.get("date")
@@ -162,10 +167,15 @@ def _accepted(key: str, entry: object) -> Accepted:
         ast.parse(text)
     except (SyntaxError, ValueError, RecursionError) as error:
         raise FrozenError(f"{key}.text", f"Python cannot read it: {error}") from None
-    imports = entry.get("imports", {})
-    if not isinstance(imports, Mapping) or not all(isinstance(part, str) for pair in imports.items() for part in pair):
-        raise FrozenError(f"{key}.imports", "must be a table of name = dotted path")
-    return Accepted(name, day, text, tuple(sorted(imports.items())))
+    imports = _words(f"{key}.imports", entry.get("imports", {}), "a table of name = dotted path")
+    constants = _words(f"{key}.constants", entry.get("constants", {}), "a table of name = value, each a text")
+    return Accepted(name, day, text, imports, constants)
+
+
+def _words(key: str, table: object, wanted: str) -> tuple[tuple[str, str], ...]:
+    if not isinstance(table, Mapping) or not all(isinstance(part, str) for pair in table.items() for part in pair):
+        raise FrozenError(key, f"must be {wanted}")
+    return tuple(sorted(table.items()))
 
 
 def _text(key: str, value: object) -> str:

@@ -18,6 +18,7 @@ import libcst as cst
 
 from reviewer import gate
 from reviewer.baselines.banners import Cut, Lines
+from reviewer.baselines.constants import constants_of
 from reviewer.baselines.frozen import Accepted, Frozen
 from reviewer.baselines.rebinding import Inside, doubts
 from reviewer.facts import Section
@@ -58,7 +59,7 @@ def changed_between(before: Lines, now: Lines, sections: Sequence[Frozen]) -> li
 
 
 def taken_from(text: str, section: Frozen) -> dict[str, Any]:
-    """Return `text` and `imports` of a section as a script has it, for the list of accepted baselines.
+    """Return `text`, `imports` and `constants` of a section as a script has it, for the list of accepted baselines.
 
     Raises ValueError where the script would not itself pass with it, and SyntaxError where it is no Python.
     """
@@ -84,7 +85,8 @@ def taken_from(text: str, section: Frozen) -> dict[str, Any]:
     )
     if own.changes:
         raise ValueError(own.changes[0][1].replace("the accepted baseline `itself`", "what runs"))
-    return {"text": accepted.text, "imports": imports}
+    constants = constants_of(script, used - _set_inside(cuts[0].statements))
+    return {"text": accepted.text, "imports": imports, **({"constants": constants} if constants else {})}
 
 
 def _grade(script: Script, lines: Lines, section: Frozen) -> Graded:
@@ -193,6 +195,17 @@ def _binds(statement: ast.stmt) -> Iterator[str]:
 
 def _nodes(statements: Sequence[ast.stmt]) -> Iterator[ast.AST]:
     return (node for statement in statements for node in ast.walk(statement))
+
+
+def _set_inside(statements: Sequence[ast.stmt]) -> set[str]:
+    """Return the names that are the section's own somewhere in it: its definitions, locals, parameters."""
+    names = {name for statement in statements for name in _binds(statement)}
+    for node in _nodes(statements):
+        if isinstance(node, ast.arg):
+            names.add(node.arg)
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            names.add(node.id)
+    return names
 
 
 def _dump(statements: Sequence[ast.stmt]) -> str:

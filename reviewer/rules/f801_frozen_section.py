@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.baselines.constants import changed_constants
 from reviewer.baselines.frozen import Accepted, Frozen
 from reviewer.baselines.rebinding import Inside
 from reviewer.found import Found
@@ -15,6 +16,7 @@ from reviewer.rules.base import Rule
 from reviewer.script import Script
 
 _REMEDY = "Put the section back as an accepted baseline has it, and write what is yours outside of it."
+_CONSTANT = "Leave it as the accepted baseline has it, or tell the organizer why it may differ."
 _READ = "Use the section as it is, or tell the organizer why this leaves it what it was."
 
 _LOAD = "def load(n):\n    return list(range(n))\n"
@@ -40,8 +42,9 @@ class FrozenSection(Rule):
         section that is missing, inside of another block or there twice is changed; so is one whose names are defined,
         imported, assigned, deleted or declared global again, whose classes or constants something is put into, or into
         what an object of its classes got from it (a method, a layer, a hook), whose imports or built-ins mean something
-        else here, or beside which the module's names are written by text. That nothing uses a section, or that a class
-        is derived from one of its classes, is for an organizer to read.
+        else here, or beside which the module's names are written by text. That nothing uses a section, that a class
+        is derived from one of its classes, or that a constant which it uses has another value than in the accepted
+        baseline, is for an organizer to read.
 
     Why it is refused
         In such a phase scripts compete in what is left free. A record that also changes the data loader or the
@@ -138,11 +141,26 @@ class FrozenSection(Rule):
     )  # fmt: skip
 
     def check(self, script: Script) -> Iterator[Found]:
-        for each in script.sections:
+        for frozen, each in zip(script.policy.sections, script.sections, strict=True):
             for node, why in each.changes:
                 yield Found(node, why, _REMEDY)
+            if not each.changes:
+                yield from _other_constants(script, frozen, each.section.baseline)
             if each.inside is not None and not each.changes:
                 yield from _beside(script, each.section.name, each.inside)
+
+
+def _other_constants(script: Script, frozen: Frozen, baseline: str) -> Iterator[Found]:
+    """Say which constants a section uses that are not those of its baseline, or of another one with the same text."""
+    text = next(one.text for one in frozen.accepted if one.name == baseline)
+    every = [(one, list(changed_constants(script, one))) for one in frozen.accepted if one.text == text]
+    accepted, changed = min(reversed(every), key=lambda pair: len(pair[1]))
+    for node, name, there, here in changed:
+        place = node if script.tree.parent(node) is not None else script.tree.module
+        what = (
+            f"The frozen section `{frozen.name}` uses `{name}`, which is {there} in `{accepted.name}` and {here} here."
+        )
+        yield Found(place, what, _CONSTANT, at_most="review")
 
 
 def _beside(script: Script, name: str, inside: Inside) -> Iterator[Found]:

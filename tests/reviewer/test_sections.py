@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reviewer import Policy, PolicyError, Report, review
-from reviewer.baselines.frozen import Accepted, FrozenError, sections_of, with_texts
+from reviewer.baselines.frozen import Accepted, Frozen, FrozenError, sections_of, with_texts
 
 LOADER = '''\
 CHUNK = 4
@@ -205,3 +205,39 @@ def test_a_script_that_would_not_pass_itself_is_no_baseline(text: str, words: st
     with pytest.raises(FrozenError, match=words) as caught:
         with_texts(named(TABLES[0]), lambda name: text)
     assert caught.value.key == "0.accepted.0.file"
+
+
+SIZES = "import torch.nn as nn\nWIDTH, CAP = 8, 15.0\nHIDDEN = 4 * WIDTH\nSTEPS = 10\n"
+USES = (
+    "class Net(nn.Module):\n    def make(self, x):\n        return nn.Linear(WIDTH, HIDDEN)(x) / CAP\n"
+    "print(Net(), STEPS)\n"
+)
+NET = {"name": "net", "definitions": ["Net"]}
+
+
+def constants_said(text: str, sections: tuple[Frozen, ...]) -> list[tuple[int, str]]:
+    findings = review(text, Policy(sections=sections), isolated=False).findings
+    return [(f.line, f.severity) for f in findings if f.rule == "F801"]
+
+
+def test_a_section_comes_with_the_constants_that_it_uses() -> None:
+    sections = sections_of(with_texts(named(NET), lambda name: SIZES + USES))
+    assert dict(sections[0].accepted[0].constants) == {"WIDTH": "8", "CAP": "15.0", "HIDDEN": "32"}
+    assert Policy.from_mapping(Policy(sections=sections).to_mapping()).sections == sections
+    assert constants_said(SIZES + USES, sections) == []
+    assert constants_said(SIZES.replace("10", "99") + USES, sections) == []
+    assert constants_said(SIZES.replace("4 * WIDTH", "24 + 8") + USES, sections) == []
+    assert constants_said(SIZES.replace("15.0", "30.0") + USES, sections) == [(2, "review")]
+    assert constants_said(SIZES.replace("8, 15", "9, 15") + USES, sections) == [(2, "review"), (3, "review")]
+    assert constants_said(SIZES + USES + "CAP = 30.0\n", sections) == [(9, "review")]
+    assert constants_said(SIZES + USES + "def f():\n    global CAP\n    CAP = 30.0\n", sections) == [(11, "review")]
+    assert constants_said(SIZES.replace("15.0", "float(len(names))") + USES, sections) == [(2, "review")]
+
+
+def test_each_accepted_baseline_has_constants_of_its_own() -> None:
+    texts = {"a.py": SIZES + USES, "b.py": SIZES.replace("15.0", "30.0") + USES}
+    dates = {"a.py": "2026-01-01", "b.py": "2026-02-01"}
+    accepted = [{"name": file, "date": day, "file": file} for file, day in dates.items()]
+    sections = sections_of(with_texts([{**NET, "accepted": accepted}], texts.__getitem__))
+    assert [constants_said(text, sections) for text in texts.values()] == [[], []]
+    assert constants_said(SIZES.replace("15.0", "20.0") + USES, sections) == [(2, "review")]

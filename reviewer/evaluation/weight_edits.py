@@ -10,6 +10,7 @@ import libcst as cst
 
 from reviewer.evaluation.at_evaluation import only_for_scoring
 from reviewer.evaluation.loaded import Loaded
+from reviewer.evaluation.round_trip import RoundTrip
 from reviewer.fold import UNKNOWN
 from reviewer.found import Found
 from reviewer.script import Script
@@ -37,16 +38,17 @@ def edits(script: Script) -> Iterator[Found]:
     """Yield every computation on weights that only `load_for_eval`, and what it alone calls, makes."""
     only = only_for_scoring(script)
     loaded, decoding = Loaded(script), _Decoding(script)
+    plain = RoundTrip(script)
 
     def runs(node: cst.CSTNode) -> bool:
         return id(script.scopes.function_of(node)) in only
 
     for operation in script.tree.of(cst.BinaryOperation):
         if isinstance(operation.operator, _OPERATIONS) and runs(operation):
-            yield from _computed(script, loaded, decoding, operation, (operation.left, operation.right))
+            yield from _computed(script, loaded, decoding, plain, operation, (operation.left, operation.right))
     for augmented in script.tree.of(cst.AugAssign):
         if isinstance(augmented.operator, _CHANGING) and runs(augmented):
-            yield from _computed(script, loaded, decoding, augmented, (augmented.target, augmented.value))
+            yield from _computed(script, loaded, decoding, plain, augmented, (augmented.target, augmented.value))
     for method in sorted((_METHODS | IN_PLACE) & script.mentions.keys()):
         for name in script.mentions[method]:
             whole = script.tree.parent(name)
@@ -57,7 +59,7 @@ def edits(script: Script) -> Iterator[Found]:
                     operands = operands[1:]  # `torch.mul(a, b)`
                 if method in _COPYING and any(loaded.is_weights(one) for one in operands[1:]):
                     continue  # how a loader of one's own puts them in; what is computed before is seen by itself
-                yield from _computed(script, loaded, decoding, call, operands)
+                yield from _computed(script, loaded, decoding, plain, call, operands)
     for assign in script.tree.of(cst.Assign):
         if isinstance(assign.value, cst.Call) and runs(assign):
             targets = [one.target for one in assign.targets if not isinstance(one.target, cst.Name)]
@@ -67,7 +69,12 @@ def edits(script: Script) -> Iterator[Found]:
 
 
 def _computed(
-    script: Script, loaded: Loaded, decoding: _Decoding, node: cst.CSTNode, operands: Sequence[cst.BaseExpression]
+    script: Script,
+    loaded: Loaded,
+    decoding: _Decoding,
+    plain: RoundTrip,
+    node: cst.CSTNode,
+    operands: Sequence[cst.BaseExpression],
 ) -> Iterator[Found]:
     """Judge one computation: with a constant it is an edit, of two parts of a checkpoint it may be a decoding."""
     weights = [one for one in operands if loaded.is_weights(one)]
@@ -80,7 +87,10 @@ def _computed(
     if _is_inner(script, node):
         return
     numbers = all(c is not UNKNOWN for c in constants)
-    if decoding.around(node) or (others and not numbers) or len(weights) > 1:
+    if plain.is_plain(node):
+        what = "Weights are decoded here as the training encodes them, integers times their scale."
+        yield Found(node, what, "Nothing to do.", "info")
+    elif decoding.around(node) or (others and not numbers) or len(weights) > 1:
         what = "Weights are computed here on the way to scoring; a person looks whether that is only their decoding."
         yield Found(node, what, _REMEDY, "review")
     else:

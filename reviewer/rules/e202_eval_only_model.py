@@ -11,6 +11,7 @@ from reviewer.evaluation.judged_otherwise import judged
 from reviewer.evaluation.overridden import overridden
 from reviewer.evaluation.set_for_scoring import settings
 from reviewer.evaluation.weight_edits import edits
+from reviewer.examples.decoding import MORE, PLAIN
 from reviewer.examples.judged import AS_SCORED, OTHERWISE
 from reviewer.examples.scoring import CHANGED, SAME
 from reviewer.found import Found
@@ -26,9 +27,10 @@ class EvalOnlyModel(Rule):
         that the training does not build, functions around the model, other constant arguments than those of the
         training, a replaced `forward` or `__class__`, hooks, parametrizations and conversions, numbers that the
         model computes with, and arithmetic on weights between the checkpoint and the model. A person looks at
-        arithmetic of one part of a checkpoint with another, and at classes that decode quantised weights. Casts,
-        moves, `torch.compile`, other names of weights, and wrappers that hand out the logits as they are, are fine.
-        The other way round, a person looks where the training's loss is computed of another method than `forward`, or
+        arithmetic of one part of a checkpoint with another, and at classes that decode quantised weights. One product
+        of integers out of the checkpoint with their scales is told, and stops nothing, where the training divides and
+        rounds in the same way. Casts, moves, `torch.compile`, other names of weights, and wrappers that hand out the
+        logits as they are, are fine. The other way round, a person looks where the training's loss is computed of another method than `forward`, or
         of logits with a factor, a temperature or a bias on top, and where the training gives `forward` another number
         than its default, or sets a number on the model that scoring does not find; and at a model's own `__call__`,
         `eval` without `super()`, and `to`, `load_state_dict` or the like that set what it computes with.
@@ -43,8 +45,8 @@ class EvalOnlyModel(Rule):
 
     code = "E202"
 
-    VALID: ClassVar = (*SAME, *AS_SCORED)
-    INVALID: ClassVar = (*CHANGED, *OTHERWISE)
+    VALID: ClassVar = (*SAME, *AS_SCORED, *PLAIN)
+    INVALID: ClassVar = (*CHANGED, *OTHERWISE, *MORE)
 
     def check(self, script: Script) -> Iterator[Found]:
         if not loaders(script):

@@ -32,11 +32,19 @@ def paired(node: cst.CSTNode, compiled: ast.stmt, wanted: Mapping[int, cst.CSTNo
             ours[type(one)].append(one)
         stack.extend([*children(one)][::-1])
     theirs: dict[type, list[Any]] = {_KINDS[kind]: [] for kind in kinds}
-    for each in ast.walk(compiled):
-        if isinstance(each, _OUT_OF_ORDER):
+    todo: list[Any] = [compiled]
+    while todo:
+        each = todo.pop()
+        what = type(each)
+        if what in _OUT_OF_ORDER:
             return None
-        if type(each) in theirs:
-            theirs[type(each)].append(each)
+        if what in theirs:
+            theirs[what].append(each)
+        for value in each.__dict__.values():  # `ast.walk` takes twice as long
+            if type(value) is list:
+                todo += [one for one in value if isinstance(one, ast.AST)]
+            elif isinstance(value, ast.AST):
+                todo.append(value)
     found: dict[int, ast.expr] = {}
     for kind in kinds:
         there = sorted(theirs[_KINDS[kind]], key=lambda e: (e.lineno, e.col_offset, -e.end_lineno, -e.end_col_offset))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import libcst as cst
@@ -40,6 +41,13 @@ class Scope:
     names: dict[str, list[Binding]] = field(default_factory=lambda: defaultdict(list))
     outer: set[str] = field(default_factory=set)  # declared global or nonlocal here
     stars: list[str] = field(default_factory=list)  # modules imported with *
+
+    @cached_property
+    def function(self) -> Function | None:
+        """The function or lambda whose body this is, or is a comprehension in."""
+        if isinstance(self.node, Function):
+            return self.node
+        return self.parent.function if self.parent is not None and isinstance(self.node, _COMPREHENSIONS) else None
 
     def find(self, name: str) -> Sequence[Binding]:
         """Return the bindings that a name read in this scope can mean; classes are invisible from within methods."""
@@ -100,10 +108,7 @@ class Scopes:
 
     def function_of(self, node: cst.CSTNode) -> Function | None:
         """Return the function or lambda whose body holds this node."""
-        scope: Scope | None = self.of(node)
-        while scope is not None and not isinstance(scope.node, Function):
-            scope = scope.parent if isinstance(scope.node, _COMPREHENSIONS) else None
-        return scope.node if scope is not None and isinstance(scope.node, Function) else None
+        return self.of(node).function
 
     def all(self) -> Iterable[Scope]:
         """Return every scope that has been met."""

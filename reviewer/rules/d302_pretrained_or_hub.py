@@ -7,18 +7,20 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.files.package_texts import find_package_texts
 from reviewer.fold import UNKNOWN
 from reviewer.found import Found
 from reviewer.rules.base import Rule
 from reviewer.scope import dotted
 from reviewer.script import Script
 from reviewer.values import IMPORTERS, Own
+from reviewer.wording import clip
 
 # These packages exist to fetch what others have trained or collected.
 _HUB_NAMES = (
     "huggingface_hub torch.hub torch.utils.model_zoo gensim.downloader kagglehub modelscope torchaudio.pipelines "
     "torchvision.prototype.hub tensorflow_hub tensorflow_datasets gdown nltk.corpus keras.datasets torchtext.datasets "
-    "tensorflow.keras.datasets vega_datasets"
+    "tensorflow.keras.datasets vega_datasets pydoc_data wordfreq lorem english_words essential_generators"
 )
 _HUBS = tuple(_HUB_NAMES.split())
 _FUNCTIONS = (
@@ -56,7 +58,8 @@ class PretrainedOrHub(Rule):
     What it looks for
         `from_pretrained`, `torch.hub`, `huggingface_hub`, `datasets.load_dataset`, `spacy.load`, downloads of `gensim`,
         `nltk` and `tiktoken`, compiled kernels of `kernels.get_kernel`, and models of `torchvision`, `timm` and the
-        like that are asked for `pretrained` or `weights`.
+        like that are asked for `pretrained` or `weights`. Where the documentation of installed packages is read as
+        text (`torch.nn.__doc__`, `pydoc`), a person looks; `pydoc_data` and lists of words are data of others.
 
     Why it is refused
         A run learns from the training shards and from nothing else: what was trained elsewhere has seen other text,
@@ -70,6 +73,10 @@ class PretrainedOrHub(Rule):
     code = "D302"
 
     VALID: ClassVar = (
+        "import argparse\np = argparse.ArgumentParser(description=__doc__)\nprint(main.__doc__)\n",
+        "def wrap(f):\n    def g(*a):\n        return f(*a)\n    g.__doc__ = f.__doc__\n    return g\n",
+        "import torch\nclass A(torch.nn.Module):\n    'What it is.'\nprint(A.__doc__, A().__doc__)\n",
+        "import torch\ndef f():\n    pass\nf.__doc__ = torch.relu.__doc__\nfor k in vars(f):\n    print(k)\n",
         "from transformers import GPT2Config, GPT2LMHeadModel, AutoModel\n"
         "m = GPT2LMHeadModel(GPT2Config(n_layer=2))\nn = AutoModel.from_config(GPT2Config())\n",
         "import timm, torchvision\na = timm.create_model('vit', pretrained=False)\n"
@@ -83,6 +90,13 @@ class PretrainedOrHub(Rule):
         "import torchvision\nd = torchvision.datasets.MNIST('out', download=False)\n",
     )
     INVALID: ClassVar = (
+        "import pydoc_data.topics  # !\nx = pydoc_data.topics.topics\n",
+        "from wordfreq import top_n_list  # !\n",
+        "import torch\ntext = torch.nn.Linear.__doc__  # ! review\n",
+        "import typing\nx = ' '.join(str(v.__doc__) for v in vars(typing).values())  # ! review\n",
+        "import inspect, torch as t\nfor _, v in inspect.getmembers(t):\n    x = inspect.getdoc(v)  # ! review\n",
+        "import pydoc, torch\nx = pydoc.render_doc(torch)  # ! review\n",
+        "import torch\nx = getattr(torch.nn, '__doc__')  # ! review\n",
         "from transformers import AutoModel\nm = AutoModel.from_pretrained('gpt2')  # !\n",
         "import transformers as t\nf = t.GPT2LMHeadModel.from_pretrained\nm = f('gpt2')  # !\n",
         "import transformers\nm = getattr(transformers.AutoModel, 'from_' + 'pretrained')('a')  # !\n",
@@ -121,6 +135,9 @@ class PretrainedOrHub(Rule):
         for one in found.values():  # a function inside a call of it is one finding
             if not any(id(above) in found for above in script.tree.ancestors(one.node)):
                 yield one
+        for node, whose in find_package_texts(script):
+            what = f"The documentation of `{clip(whose, 60)}` is read as text, which is not the contest's."
+            yield Found(node, what, _REMEDY, "review")
 
     def _everything(self, script: Script) -> Iterator[tuple[cst.CSTNode, str]]:
         yield from _imports(script)

@@ -11,7 +11,7 @@ import libcst as cst
 
 from reviewer.environment.asked import asked
 from reviewer.environment.counted import is_counted
-from reviewer.environment.hosts import TELLING, Kind
+from reviewer.environment.hosts import ASKING, ASKING_METHODS, TELLING, Kind
 from reviewer.examples import counted
 from reviewer.fold import UNKNOWN, names_in
 from reviewer.following.branches import branches
@@ -31,7 +31,12 @@ _PLUMBING = re.compile(
     r"worker|thread|device|dtype|backend|host|user|cache|log|verbose|pin_memory|rank|proc|print|flops|name$"
 )
 _COUNTED_ONLY = frozenset({"chance", "setting"})
-_REMEDY = "Write one way into the file; how long a run may take is in `TRAIN_TIME_BUDGET_SECONDS` of the kit."
+_REMEDY = "Write one way into the script."
+_REMEDIES: dict[Kind, str] = {
+    "clock": f"{_REMEDY[:-1]}; how long a run may take is in `TRAIN_TIME_BUDGET_SECONDS` of the kit.",
+    "file": f"{_REMEDY[:-1]}, and write what the file would say into it too, or raise where the file is missing.",
+}
+_FOLDERS = ("os.path.expanduser", "os.path.expandvars", "pathlib.Path.home")  # these give paths and tell of nothing
 
 
 class HostDependentBranch(Rule):
@@ -159,11 +164,23 @@ class HostDependentBranch(Rule):
                     continue
                 said.add(id(where))
                 is_named = True
-                yield Found(where, f"{what} decides here.", _REMEDY, _severity(script, kind, node, where))
+                said_of = "Whether a file in a folder of the user is there" if _is_path(script, node, where) else what
+                severity = _severity(script, kind, node, where)
+                yield Found(where, f"{said_of} decides here.", _REMEDIES.get(kind, _REMEDY), severity)
             counts = kind not in ("device", "file") or (kind == "device" and _is_telling(script, node))
             if counts and not is_named and id(node) not in said and is_counted(script, node, stop):
                 said.add(id(node))
-                yield Found(node, f"{what} counts in what is trained or scored.", _REMEDY, "review")
+                remedy = _REMEDIES.get(kind, _REMEDY)
+                yield Found(node, f"{what} counts in what is trained or scored.", remedy, "review")
+
+
+def _is_path(script: Script, node: cst.CSTNode, test: cst.CSTNode) -> bool:
+    """Tell whether a test asks of the path that is made here whether something is there."""
+    if not isinstance(node, cst.Call) or not any(p in _FOLDERS for p in script.path_of(node)):
+        return False
+    asking: list[cst.CSTNode] = [call for path in ASKING for call in script.called.get(path, ())]
+    asking += [name for method in ASKING_METHODS for name in script.mentions.get(method, ())]
+    return any(a is test or test in script.tree.ancestors(a) for a in asking)
 
 
 def _ends(script: Script, kind: Kind, below: cst.CSTNode, above: cst.CSTNode) -> bool:

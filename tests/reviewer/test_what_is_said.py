@@ -59,3 +59,15 @@ def test_a_load_that_is_told_to_read_anything_is_said_to_be() -> None:
     told, left = (one.message for one in _said(text, "D305"))
     assert "since `weights_only` is False." in told
     assert "is not known to be True." in left
+
+
+def test_a_test_of_a_file_speaks_of_the_file_and_not_of_the_time() -> None:
+    (home,) = _said("from pathlib import Path\np = Path.home() / 'a'\nif p.exists():\n    lr = 1\n", "K104")
+    assert home.message.startswith("Whether a file in a folder of the user is there decides here.")
+    (name,) = _said("import os\nif 'judge' in os.path.expanduser('~'):\n    lr = 1\n", "K104")
+    assert name.message.startswith("What `os.path.expanduser` says decides here.")
+    (there,) = _said("import os\nif os.path.exists('flag'):\n    lr = 1\n", "K104")
+    assert "raise where the file is missing" in there.message
+    (clock,) = _said("import time\nif time.localtime().tm_hour < 6:\n    lr = 1\n", "K104")
+    assert "BUDGET" in clock.message
+    assert not any("BUDGET" in one.message for one in (home, name, there))

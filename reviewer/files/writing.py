@@ -17,7 +17,7 @@ _WRITTEN: dict[tuple[tuple[int, ...], str], str] = {
         (1,),
         "filename",
     ): "safetensors.torch.save_file safetensors.torch.save_model safetensors.numpy.save_file joblib.dump",
-    ((0,), "file"): "numpy.save numpy.savez numpy.savez_compressed",
+    ((0,), "file"): "numpy.save numpy.savez numpy.savez_compressed mlx.core.save mlx.core.savez",
     ((0,), "fname"): "numpy.savetxt matplotlib.pyplot.savefig",
     ((0,), "filename"): "logging.FileHandler logging.handlers.RotatingFileHandler torch.cuda.memory._dump_snapshot",
     ((), "filename"): "logging.basicConfig",

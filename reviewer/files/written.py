@@ -19,6 +19,8 @@ _WRITERS: dict[str, tuple[int, str]] = {
     "numpy.save": (0, "file"),
     "numpy.savez": (0, "file"),
     "numpy.savez_compressed": (0, "file"),
+    "mlx.core.save": (0, "file"),
+    "mlx.core.savez": (0, "file"),
     "os.replace": (1, "dst"),
     "os.rename": (1, "dst"),
     "os.link": (1, "dst"),

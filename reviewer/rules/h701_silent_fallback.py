@@ -11,6 +11,7 @@ from typing import ClassVar
 import libcst as cst
 
 from reviewer.finding.idle_attempts import idle_attempts
+from reviewer.finding.too_early import always_failing
 from reviewer.following.endings import Tested, ends, statements
 from reviewer.found import Edit, Found
 from reviewer.nodes import children
@@ -43,10 +44,10 @@ class SilentFallback(Rule):
 
     What it looks for
         An `except`, or a `suppress`, around the import of a package, a compilation or the call of a kernel, that goes
-        on without raising; `find_spec` in its place; `suppress_errors` of the compiler. Not a finding: a handler that
-        raises or ends the program, also where that happens later, at a test of what the handler has set; an import of
-        which nothing is used, nor the flag that tells of it; packages that only log or draw; modules of the standard
-        library; `nvidia-smi`.
+        on without raising; `find_spec` in its place; `suppress_errors` of the compiler; an attempt that reads a name
+        bound only below it and so always fails. Not a finding: a handler that raises or ends the program, also where
+        that happens later, at a test of what the handler has set; an import of which nothing is used, nor the flag
+        that tells of it; packages that only log or draw; modules of the standard library; `nvidia-smi`.
 
     Why it is refused
         It is not, it is a warning. On a host where the fast path fails, the run trains at a fraction of its speed and
@@ -77,6 +78,11 @@ class SilentFallback(Rule):
         "try:\n    def f():\n        import triton\nexcept ValueError:\n    pass\n",
         "import importlib.util as u\nif u.find_spec('flash_attn') is None:\n    raise ImportError('flash_attn')\n",
         "try:\n    x = int(text)\nexcept ValueError:\n    x = 0\n",
+        "import math as F\nX = 0\ntry:\n    X = F.pi\nexcept Exception:\n    pass\nimport cmath as F\n",
+        "X = 0\ntry:\n    X = F.pi\nexcept OSError:\n    pass\nimport math as F\n",
+        "X = 0\ntry:\n    import math as F\n    X = F.pi\nexcept Exception:\n    pass\nimport cmath as F\n",
+        "X = 0\ntry:\n    f = lambda: F.pi\nexcept Exception:\n    pass\nimport math as F\n",
+        "def f():\n    try:\n        return F.pi\n    except Exception:\n        return 0\nimport math as F\n",
     )
     INVALID: ClassVar = (
         "try:\n    import flash_attn\nexcept ImportError:  # !\n    flash_attn = None\n",
@@ -94,6 +100,8 @@ class SilentFallback(Rule):
         "import torch\ntorch._dynamo.config.suppress_errors = True  # !\n",
         "import importlib as i\ntry:\n    f = i.import_module('flash_attn')\nexcept ImportError:  # !\n    f = None\n",
         "try:\n    if cuda:\n        import apex\nexcept ImportError:  # !\n    pass\n",
+        "X = 0\ntry:\n    X = F.pi  # !\nexcept Exception:\n    pass\nimport math as F\n",
+        "X = 0\ntry:\n    import re\n    X = re.sub(F.d).e  # !\nexcept:\n    print('no')\nfrom math import sin as F\n",
         "class Exit(Exception):\n    pass\ntry:\n    import triton\nexcept ImportError:  # !\n    Exit()\n",
     )
 
@@ -125,6 +133,9 @@ class SilentFallback(Rule):
                 for handler in silent:
                     if not tested(_set_by(handler)):
                         yield _found(handler, what, partial(_raising, script, attempt, handler))
+        for _, early in always_failing(script):
+            text = f"`{early.value}` is bound only below, so this attempt always fails, and the run goes on in silence."
+            yield Found(early, text, "Move the import up, and let it raise.")
         for block in script.tree.of(cst.With):
             suppressing = any(
                 isinstance(i.item, cst.Call) and "contextlib.suppress" in script.path_of(i.item) for i in block.items

@@ -90,6 +90,7 @@ class WritesOutsideOutput(Rule):
         "from pathlib import Path\nd = Path('runs')\nd.mkdir()  # ! warn\n(d / 'a.txt').write_text('x')  # ! warn\n",
         "import logging\nlogging.basicConfig(filename='train.log')  # ! warn\n"
         "h = logging.FileHandler('x.log')  # ! warn\n",
+        "import mlx.core as mx\nmx.savez('x.npz', **a)  # ! warn\n",
         "import numpy as np\nnp.save('x.npy', a)  # ! warn\nm = np.memmap('cache.bin', 'u1', 'w+')  # ! warn\n",
         "import gzip\ng = gzip.open('x.gz', 'wt')  # ! warn\n"
         "import zipfile\nz = zipfile.ZipFile('a.zip', 'w')  # ! warn\n",

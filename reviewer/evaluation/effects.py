@@ -32,7 +32,9 @@ _QUIET_METHODS = frozenset([
     "record", "record_stream", "range_push", "range_pop", "mark_step", "append", "extend", "insert", "update", "pop",
     "popitem", "clear", "setdefault", "appendleft", "add", "sort", "remove", "reverse", "discard", "backward",
 ])  # fmt: skip
-_WEIGHTS = frozenset({"data", "weight", "bias", "training"})  # read by torch's own layers
+_WEIGHTS = frozenset(
+    {"data", "weight", "bias", "training", "__dict__", "_parameters", "_buffers", "_modules"}
+)  # read by torch's own layers
 _HOPS = 4
 _LOUD: WeakKeyDictionary[Script, dict[int, bool]] = WeakKeyDictionary()
 

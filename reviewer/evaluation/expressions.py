@@ -15,6 +15,7 @@ import libcst as cst
 from reviewer.evaluation.oracles import (
     FILES,
     FLAGS,
+    MAYBE,
     Watched,
     is_constant_maker,
     is_oracle,
@@ -131,13 +132,29 @@ class Expressions:
             case cst.Slice(lower=lower, upper=upper, step=step):  # `[:n]` and `[n:]` are two halves
                 ends = (self.terms.none if end is None else self._eval(end) for end in (lower, upper, step))
                 return make(("node Slice", *ends))
-            case cst.ListComp(elt=elt, for_in=cst.CompFor(target=target, iter=over, ifs=[], inner_for_in=None)):
-                saved = dict(self._env)
-                self._assign(target, make(("each", self._eval(over))))
-                value = make((EVERY, self._eval(elt)))
-                self._env = saved
-                return value
+            case cst.ListComp(elt=elt, for_in=loop) | cst.GeneratorExp(elt=elt, for_in=loop) if (
+                loop.inner_for_in is None
+            ):
+                return self._each(elt, loop, isinstance(node, cst.ListComp))
         return self._generic(node)
+
+    def _each(self, elt: cst.BaseExpression, loop: cst.CompFor, is_list: bool) -> int:
+        """Return what a comprehension makes of each thing, where its conditions leave any."""
+        bound = names_in(loop.target)
+        saved = {name: self._env[name] for name in bound if name in self._env}
+        over = self._eval(loop.iter)
+        self._assign(loop.target, self.terms.make(("each", over)))
+        asked = [self._eval(one.test) for one in loop.ifs]
+        if any(self.terms.truth(one) is False for one in asked):
+            value = self.terms.make(("tuple",))
+        else:
+            value = self.terms.make(
+                (EVERY, self._eval(elt), *asked) if is_list else ("node each", self._eval(elt), *asked)
+            )
+        for name in bound:
+            self._env.pop(name, None)
+        self._env.update(saved)
+        return value
 
     def _lambda(self, node: cst.Lambda) -> int:
         """Return what a lambda gives for open arguments, with what its defaults are here."""
@@ -155,6 +172,9 @@ class Expressions:
     def _name(self, node: cst.Name) -> int:
         name = node.value
         if name in self._env:
+            if name in self.nested:  # a function inside of this one is what it reads as well
+                read = (self._env[n] for n in sorted(self.nested[name]) if n in self._env and n not in self.nested)
+                return self.terms.make(("node def", self._env[name], *read))
             return self._env[name]
         if name in ("True", "False", "None"):
             return self.terms.make((name,))
@@ -175,6 +195,8 @@ class Expressions:
     def _oracle(self, node: cst.CSTNode) -> int:
         """Return a value that is one in training and another in evaluation."""
         self.questions[id(node)] = node
+        if isinstance(node, cst.Call) and any(path.startswith(MAYBE) for path in self.script.path_of(node)):
+            self.unsure.add(id(node))
         return self.terms.make((ORACLE_EVAL if self._evaluating(id(node)) else ORACLE_TRAIN, f"'{id(node)}"), node)
 
     def _flag(self, bindings: Sequence[Binding], otherwise: int) -> int:

@@ -19,7 +19,7 @@ from reviewer.evaluation.oracles import ASKING, FAILING, Watched
 from reviewer.evaluation.targets import handed_targets, is_first_asked, targets_of
 from reviewer.evaluation.terms import Terms
 from reviewer.fold import names_in
-from reviewer.scope import Function, parameters
+from reviewer.scope import Function, dotted, parameters
 from reviewer.script import Script
 from reviewer.values import Own
 
@@ -113,8 +113,12 @@ class Run(InPlace):
                 return self._try(node)
             case cst.Match():
                 return self._match(self._eval(node.subject), node.cases)
-            case cst.FunctionDef():
+            case cst.FunctionDef() | cst.ClassDef():
                 self._define(node)
+            case cst.ImportFrom(names=[*aliases]):
+                for alias in aliases:
+                    if alias.asname is not None:
+                        self._assign(alias.asname.name, self.terms.make((f"#{dotted(alias.name)}",)))
         return False
 
     def _call(self, node: cst.Call) -> int:
@@ -139,10 +143,14 @@ class Run(InPlace):
         self._depth -= 1
         self._env, self.returned, self._exits = kept
 
-    def _define(self, node: cst.FunctionDef) -> None:
-        """Remember what a function inside of this one may read of it."""
-        self.nested[node.name.value] = names_in(node.body) - {node.name.value}
-        self._env.pop(node.name.value, None)
+    def _define(self, node: cst.FunctionDef | cst.ClassDef) -> None:
+        """Remember a function or class inside of this function by what it says, and what it may read of this one."""
+        names = names_in(node.body) - {node.name.value}
+        given = [p.default for p in parameters(node) if p.default is not None] if isinstance(node, Function) else []
+        self.nested[node.name.value] = names
+        self._env[node.name.value] = self.terms.make(
+            (f"def {self.script.tree.code(node.body)}", *(self._eval(one) for one in given))
+        )
 
     def _delete(self, target: cst.CSTNode) -> None:
         if isinstance(target, cst.Tuple | cst.List):

@@ -74,6 +74,9 @@ class InPlace(Expressions):
     def _call(self, node: cst.Call) -> int:
         value = super()._call(node)
         self.calls.setdefault(value, node)
+        name = str(self.terms.get(value)[0])
+        if isinstance(node.func, cst.Name) and name[0] == "." and _changes(name[1:]):
+            self._spread(self.terms.parts(value)[0], value, node)  # `change = x.mul_`, and later `change(2)`
         for target in changed_by(self.script, node):
             self._change(target, value, node)
         if isinstance(node.func, cst.Name) and node.func.value == "setattr" and len(node.args) == 3:

@@ -31,9 +31,12 @@ _SURROUNDINGS = (
     "psutil.", "resource.", "shutil.", "signal.", "socket.", "subprocess.", "sys.", "tempfile.", "threading.", "time.",
     "traceback.", "torch.get_num_threads", "torch.get_num_interop_threads", "torch.is_autocast_enabled",
     "torch.is_inference", "torch.get_default_dtype", "torch.initial_seed", "torch.are_deterministic_algorithms_enabled",
-    "warnings.filters", "builtins.vars", "builtins.dir",
+    "warnings.filters", "builtins.vars", "builtins.dir", "torch.compiler.is_", "torch._dynamo.is_", "torch.jit.is_",
+    "torch.distributed.is_initialized",
 )  # fmt: skip
 _SAID_BY_OTHERS = ("os.environ", "os.getenv", "sys.float_info", "sys.maxsize", "sys.version")  # other rules, or nobody
+# These are no proof: a model may be compiled, and run by several processes, when it is scored as well.
+MAYBE = ("torch.compiler.is_", "torch._dynamo.is_", "torch.jit.is_", "torch.distributed.is_initialized")
 _METHODS = frozenset({"is_inference", "__getstate__", "getEffectiveLevel", "isEnabledFor"})
 _ATTRIBUTES = frozenset(
     [

@@ -40,9 +40,13 @@ _JOIN = re.compile(r"(^|\.)(cat|concat)$")
 _VIEW = re.compile(
     r"\.(view|view_as|reshape|flatten|unflatten|contiguous|squeeze|unsqueeze|transpose|permute|chunk|split|tensor_split"
     r"|unbind|narrow|select|expand|expand_as|diagonal|movedim|swapaxes|unfold|t|numpy|detach|float|half|bfloat16|double|to"
-    r"|type|type_as|requires_grad_|view_as_real|view_as_complex|rearrange|__getitem__|values|items|get)_?$"
+    r"|type|type_as|requires_grad_|view_as_real|view_as_complex|rearrange|__getitem__|values|items|get"
+    r"|parameters|named_parameters|buffers|named_buffers|modules|children|state_dict)_?$"
 )
 _MOST_ROOTS = 64
+_HOLDING = frozenset(
+    ["tuple", "node Dict", "node DictElement", "store", "changed", "zip", "enumerate", "list", "every"]
+)
 EVERY = "every"  # a list that a loop or a comprehension makes
 ORACLE_TRAIN, ORACLE_EVAL = "oracle in training", "oracle in evaluation"
 
@@ -147,7 +151,7 @@ class Terms:
                 continue
             if name in ("phi", "loop"):
                 todo += parts[1:]
-            elif name in ("tuple", "node List", "store", "changed", EVERY):
+            elif name in _HOLDING:
                 todo += parts
             elif name == "attr":
                 todo += parts if self._data[parts[0]] else ()
@@ -175,11 +179,12 @@ class Terms:
             return self.plain(self.called(positional[0], positional[1:]), training)
         if (whole := self._whole(number)) is not None:
             return self.plain(whole, training)
-        if not alike and _SAME.search(name):
+        strip = training or number in self.trained  # noise of both paths is no difference; of evaluation alone, it is
+        drops = not strip and "training" in term and term[term.index("training") + 1] == self.true
+        if not alike and not drops and _SAME.search(name):
             # `self.drop(x)` names the module first, `x.to(y.dtype)` the value.
             first = next((p for p in parts if self._data[p]), parts[0]) if "drop" in name else parts[0]
             return self.plain(first, training)
-        strip = training or number in self.trained  # noise of both paths is no difference; of evaluation alone, it is
         if strip and name == "phi" and len(parts) == 3:
             for noisy, calm in ((parts[1], parts[2]), (parts[2], parts[1])):
                 if self._is_noise(noisy) and self._holds(noisy, calm, training):

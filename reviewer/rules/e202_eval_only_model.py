@@ -25,15 +25,15 @@ class EvalOnlyModel(Rule):
     What it looks for
         In `load_for_eval`, and in what nothing else calls: classes with a `forward` of their own and layers of torch
         that the training does not build, functions around the model, other constant arguments than those of the
-        training, a replaced `forward` or `__class__`, hooks, parametrizations and conversions, numbers that the
-        model computes with, and arithmetic on weights between the checkpoint and the model. A person looks at
-        arithmetic of one part of a checkpoint with another, and at classes that decode quantised weights. One product
-        of integers out of the checkpoint with their scales is told, and stops nothing, where the training divides and
-        rounds in the same way. Casts, moves, `torch.compile`, other names of weights, and wrappers that hand out the
-        logits as they are, are fine. The other way round, a person looks where the training's loss is computed of another method than `forward`, or
-        of logits with a factor, a temperature or a bias on top, and where the training gives `forward` another number
-        than its default, or sets a number on the model that scoring does not find; and at a model's own `__call__`,
-        `eval` without `super()`, and `to`, `load_state_dict` or the like that set what it computes with.
+        training, a replaced `forward` or `__class__`, hooks, parametrizations and conversions, numbers that the model
+        computes with, and arithmetic on weights between the checkpoint and the model. A person looks at arithmetic of
+        one part of a checkpoint with another, and at classes that decode quantised weights. One product of integers out
+        of the checkpoint with their scales is told, and stops nothing, where the training divides and rounds in the
+        same way. Casts, moves, `torch.compile`, other names of weights, and wrappers that hand out the logits as they
+        are, are fine. The other way round, a person looks where the training's loss is computed of another method than
+        `forward`, or of logits with a factor, a temperature or a bias on top, and where the training gives `forward`
+        another number than its default, or sets a number on the model that scoring does not find; and at a model's own
+        `__call__`, `eval` without `super()`, and `to`, `load_state_dict` or the like that set what it computes with.
 
     Why it is refused
         One model is trained, and another one is scored. No loss curve has seen it, and what it gains is fitted to

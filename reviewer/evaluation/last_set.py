@@ -5,10 +5,13 @@ A heuristic for review alone: of branches, the one that stands last counts, and 
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 import libcst as cst
 
 from reviewer.script import Script
 
+_MOST = 32  # settings that are looked at before one use
 _Setting = tuple[int, cst.CSTNode, cst.CSTNode, bool]  # where among the mentions, the statement, the value, if drawn
 
 
@@ -29,12 +32,10 @@ class LastSet:
             self._read(use.value)
         place = self._places[use.value].get(id(use), -1)
         settings = self._settings.get((id(function), use.value), [])
-        around: set[int] | None = None
-        for at, statement, value, drawn in reversed(settings):
-            if at > place:
-                continue
-            if around is None:
-                around = {id(above) for above in self._script.tree.ancestors(use)}
+        count = bisect_right(settings, place, key=lambda setting: setting[0])
+        around = {id(above) for above in self._script.tree.ancestors(use)} if count else set()
+        for _, statement, value, drawn in reversed(settings[max(0, count - _MOST) : count]):
+            self._script.modelled.budget.spend()
             inside = id(statement) in around and not (isinstance(statement, cst.For) and id(statement.body) in around)
             if not inside and not self._is_in_other_arm(statement, around):
                 return value, drawn

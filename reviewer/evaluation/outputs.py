@@ -24,6 +24,7 @@ def made_of(script: Script, function: cst.CSTNode) -> set[int]:
     """
     seen: set[int] = set()
     done: set[int] = set()  # of losses
+    opened: set[tuple[int, bool]] = set()  # the values of which names have been taken up
     todo: list[tuple[cst.CSTNode, bool]] = []
     for returned in script.scopes.returns.get(id(function), []):
         parts = [e.value for e in returned.elements] if isinstance(returned, cst.Tuple) else [returned]
@@ -38,9 +39,10 @@ def made_of(script: Script, function: cst.CSTNode) -> set[int]:
             is_loss = is_loss_name(node.value) and not _AUXILIARY.search(node.value)
             if is_loss or not _BESIDE.match(node.value):
                 bindings = script.scopes.of(node).find(node.value)
-                todo += [
-                    (b.node, of_loss or is_loss) for b in bindings if b.kind in ("expr", "drawn") and b.node is not None
-                ]
+                if (id(bindings), of_loss or is_loss) not in opened:
+                    opened.add((id(bindings), of_loss or is_loss))
+                    values = [b.node for b in bindings if b.kind in ("expr", "drawn") and b.node is not None]
+                    todo += [(value, of_loss or is_loss) for value in values]
         elif isinstance(node, cst.Call) and _LOSSES.match(word_of(node)):
             judged = loss_of(node) if _JUDGING.match(word_of(node)) else None
             todo += [(judged.judged, False)] if judged is not None else []

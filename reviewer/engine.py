@@ -106,7 +106,7 @@ class Tree:
 
     def spans(self, wanted: Sequence[cst.CSTNode]) -> dict[int, Span]:
         """Return the places of these nodes by their id, without those of any other."""
-        return Places(self.text, self.module, self.syntax(), self.parents).of(wanted)
+        return Places(self.text, self.module, self.parents).of(wanted)
 
     def syntax(self) -> ast.Module:
         """Return the compiler's tree, made when it is first needed: many texts are judged without it.

@@ -1,22 +1,25 @@
 """Finds the exact places of a few nodes without writing the whole file back.
 
-Writing a libcst tree back, which is how libcst itself finds positions, costs a third of the parse. The compiler has
-already placed every statement, so both trees are descended together, statement by statement, only towards the wanted
-nodes; then just the statement (or the header of the block) that holds them is written back, and its first character
-is where the compiler says. If the two trees ever disagree, the whole file is written back after all.
+Writing a libcst tree back, which is how libcst itself finds positions, costs a third of the parse. On which line a
+statement begins is known without that (`lines.py`). So the tree is descended statement by statement, only towards the
+wanted nodes; a plain statement is given to the compiler, alone, which places what is in it; of another one the head is
+written back, and its first character is where its line begins. If text and tree ever disagree about the lines, the
+whole file is written back after all.
 """
 
 from __future__ import annotations
 
-import ast
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 import libcst as cst
 from libcst._nodes.internal import CodegenState
 
+from reviewer.gate import syntax_of
+from reviewer.lines import Lines, parts
 from reviewer.nodes import children
 from reviewer.pairs import paired
 
@@ -31,16 +34,15 @@ class Span:
     end_column: int
 
 
-class _Disagree(Exception):
-    """The two trees do not have the same statements."""
+_APART = (cst.IndentedBlock, cst.If, cst.Else, cst.ExceptHandler, cst.ExceptStarHandler, cst.Finally, cst.MatchCase)
 
 
 class Places:
     """The places of nodes of one module. `parents` maps the id of a node to the node that holds it."""
 
-    def __init__(self, text: str, module: cst.Module, compiled: ast.Module, parents: dict[int, cst.CSTNode]) -> None:
-        self._lines = text.split("\n")
-        self._module, self._compiled, self._parents = module, compiled, parents
+    def __init__(self, text: str, module: cst.Module, parents: dict[int, cst.CSTNode]) -> None:
+        self._text, self._module, self._parents = text, module, parents
+        self._starts = [0, *(at + 1 for at, letter in enumerate(text) if letter == "\n")]
 
     def of(self, wanted: Sequence[cst.CSTNode]) -> dict[int, Span]:
         """Return the places of these nodes by their id."""
@@ -52,77 +54,95 @@ class Places:
                 self._towards.add(id(above))
                 above = self._parents.get(id(above))
         found: dict[int, Span] = {}
-        try:
-            self._block(self._module.body, self._compiled.body, found)
-        except _Disagree:
-            found = {}
+        with suppress(ValueError):
+            self._lines = Lines(self._text, self._module)
+            self._block(self._module.body, found)
         if len(found) < len(self._wanted):
             state = _Writer(self._module, self._wanted)
             self._module._codegen(state)
             found = state.spans(0, 1, 1)
         return found
 
-    def _block(self, body: Sequence[Any], compiled: Sequence[ast.stmt], found: dict[int, Span]) -> None:
-        at = 0
+    def _block(self, body: Sequence[Any], found: dict[int, Span]) -> None:
         for statement in body:
-            size = len(statement.body) if isinstance(statement, cst.SimpleStatementLine) else 1
             if id(statement) in self._towards:
-                if at + size > len(compiled):
-                    raise _Disagree
-                self._statement(statement, compiled[at], found)
-            at += size
-        if at != len(compiled):
-            raise _Disagree
+                self._statement(statement, found)
 
-    def _statement(self, node: Any, compiled: ast.stmt, found: dict[int, Span], is_elif: bool = False) -> None:
-        header = node
-        if type(node) is cst.SimpleStatementLine and len(node.body) == 1:
-            inside = {id(n): n for n in self._near(node) if id(n) in self._wanted}
-            pairs = paired(node.body[0], compiled, inside) if id(node) not in self._wanted else None
-            if pairs is not None:
-                found.update((key, self._of(there)) for key, there in pairs.items())
-                return
-        if isinstance(node, cst.BaseCompoundStatement):
-            for block, inner in _blocks(node, compiled):
-                if id(block) in self._towards:
-                    self._block(block.body, inner, found)
-            if isinstance(node, cst.If) and isinstance(node.orelse, cst.If) and id(node.orelse) in self._towards:
-                if not isinstance(compiled, ast.If) or len(compiled.orelse) != 1:
-                    raise _Disagree
-                self._statement(node.orelse, compiled.orelse[0], found, is_elif=True)
-            header = _header(node)
-            if id(node) in self._wanted:
-                found[id(node)] = self._whole(compiled)
-        if id(header) in self._wanted or any(id(n) in self._wanted and id(n) not in found for n in self._near(node)):
-            self._write(header, compiled, found, is_elif)
+    def _statement(self, node: Any, found: dict[int, Span], is_elif: bool = False) -> None:
+        if not isinstance(node, cst.BaseCompoundStatement):
+            plain = len(node.body) == 1 and id(node) not in self._wanted
+            if not plain or not self._paired(node, found):
+                self._write(node, node, found)
+            return
+        self._head(node, found, is_elif)
+        for part in parts(node):
+            if id(part) in self._towards:
+                if isinstance(part, cst.If):
+                    self._statement(part, found, is_elif=True)
+                else:
+                    self._head(part, found)
+
+    def _head(self, node: Any, found: dict[int, Span], is_elif: bool = False) -> None:
+        """Place a compound statement or a part of one, what is in its head, and what is in the block behind that."""
+        if id(node) in self._wanted:
+            found[id(node)] = self._whole(node)
+        if isinstance(getattr(node, "body", None), cst.IndentedBlock) and id(node.body) in self._towards:
+            self._block(node.body.body, found)
+        if any(id(one) in self._wanted for one in self._near(node)):
+            self._write(node, _header(node), found, is_elif)
+
+    def _paired(self, node: cst.SimpleStatementLine, found: dict[int, Span]) -> bool:
+        """Have the compiler place what is in a plain statement; tell whether it could."""
+        inside = {id(n): n for n in self._near(node) if id(n) in self._wanted}
+        start, end = self._lines.head(node)
+        piece = self._text[start:end]
+        try:
+            compiled = syntax_of(piece).body
+        except (
+            SyntaxError,
+            ValueError,
+            MemoryError,
+            RecursionError,
+        ):  # what is wrong with it is said of the whole text
+            return False
+        pairs = paired(node.body[0], compiled[0], inside) if len(compiled) == 1 else None
+        if pairs is None:
+            return False
+        lines = piece.split("\n")
+        line, column = self._place(start)
+        for key, there in pairs.items():
+            ends = []
+            for row, offset in (there.lineno, there.col_offset), (there.end_lineno or 0, there.end_col_offset or 0):
+                before = len(lines[row - 1].encode()[:offset].decode())
+                ends += [line + row - 1, before + (column if row == 1 else 1)]
+            found[key] = Span(*ends)
+        return True
 
     def _near(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-        """Yield the nodes on the way to wanted ones that are not in a block of their own."""
+        """Yield the nodes on the way to wanted ones, without those in an indented block or in a part behind it."""
         stack = [c for c in children(node) if id(c) in self._towards]
         while stack:
             one = stack.pop()
-            if isinstance(one, cst.IndentedBlock | cst.If):
+            if isinstance(one, _APART):
                 continue
             yield one
             stack.extend(c for c in children(one) if id(c) in self._towards)
 
-    def _whole(self, compiled: ast.stmt) -> Span:
-        """Return the place of a compound statement; a semicolon at its end belongs to it for the compiler alone."""
-        span = self._of(compiled)
-        end = self._before(span.end_line, compiled.end_col_offset or 0)
-        return replace(span, end_column=len(end[:-1].rstrip()) + 1) if end.endswith(";") else span
+    def _whole(self, node: cst.CSTNode) -> Span:
+        """Return the place of a compound statement or a part, without a semicolon at its end."""
+        start, end = self._lines.head(node)[0], self._lines.end(node)
+        while self._text[end - 1] in "; \t\f":
+            end -= 1
+        return Span(*self._place(start), *self._place(end))
 
-    def _of(self, compiled: ast.stmt | ast.expr) -> Span:
-        line, end_line = compiled.lineno, compiled.end_lineno or compiled.lineno
-        start, end = self._before(line, compiled.col_offset), self._before(end_line, compiled.end_col_offset or 0)
-        return Span(line, len(start) + 1, end_line, len(end) + 1)
+    def _place(self, offset: int) -> tuple[int, int]:
+        line = bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1] + 1
 
-    def _before(self, line: int, offset: int) -> str:
-        return self._lines[line - 1].encode()[:offset].decode()
-
-    def _write(self, header: Any, compiled: ast.stmt, found: dict[int, Span], is_elif: bool) -> None:
-        line = compiled.lineno
-        before = self._before(line, compiled.col_offset)
+    def _write(self, node: Any, header: Any, found: dict[int, Span], is_elif: bool = False) -> None:
+        """Write a head back; `node` is what it was made of."""
+        line, column = self._place(self._lines.head(node)[0])
+        before = self._text[self._starts[line - 1] : self._starts[line - 1] + column - 1]
         state = _Writer(self._module, self._wanted)
         if not before.strip():
             state.increase_indent(before)
@@ -130,35 +150,18 @@ class Places:
             header._codegen(state, is_elif=True)
         else:
             header._codegen(state)
-        spans = state.spans(state.start(header), line, len(before) + 1)
+        spans = state.spans(state.start(header), line, column)
         for key, span in spans.items():
             found.setdefault(key, span)
 
 
-def _blocks(node: Any, compiled: Any) -> Iterator[tuple[Any, Sequence[ast.stmt]]]:
-    """Pair the blocks of a compound statement with the compiler's."""
-    if isinstance(node, cst.Match):
-        yield from ((c.body, k.body) for c, k in zip(node.cases, compiled.cases, strict=False))
-        return
-    yield node.body, compiled.body
-    if isinstance(node, cst.Try | cst.TryStar):
-        handlers: Any = node.handlers
-        yield from ((h.body, k.body) for h, k in zip(handlers, compiled.handlers, strict=False))
-        if node.finalbody is not None:
-            yield node.finalbody.body, compiled.finalbody
-    orelse = getattr(node, "orelse", None)
-    if isinstance(orelse, cst.Else):
-        yield orelse.body, compiled.orelse
-
-
 def _header(node: Any) -> Any:
-    """Return a compound statement with its indented blocks emptied, so that only its head is written."""
+    """Return a statement or part with its blocks emptied, so that only its head is written."""
     changes: dict[str, Any] = {}
-    empty = cst.SimpleStatementSuite([cst.Pass()])
     if isinstance(node, cst.Try | cst.TryStar | cst.Match):
-        return node  # what comes after its first block has to be counted
-    if isinstance(getattr(node, "body", None), cst.IndentedBlock):
-        changes["body"] = empty
+        return node  # each has to have something behind its head
+    if isinstance(node.body, cst.IndentedBlock):
+        changes["body"] = cst.SimpleStatementSuite([cst.Pass()])
     if isinstance(node, cst.If | cst.For | cst.While) and node.orelse is not None:
         changes["orelse"] = None
     return node.with_changes(**changes) if changes else node

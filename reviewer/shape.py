@@ -12,6 +12,7 @@ be long, since whole scripts are packed into one.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 MAX_LINE = 65_536  # characters; packed scripts have lines of 25,000, and those are another rule's business
@@ -58,9 +59,23 @@ def fault_of(text: str) -> Fault | None:
     """Return the first thing that the parser could not bear, or that is not ASCII outside of strings and comments."""
     if found := _long_line(text):
         return found
-    if text.count("elif") > MAX_CHAIN:
-        return _measure(text, 0, len(text)) or _stretches(text)
-    return _stretches(text)
+    if text.count("elif") > MAX_CHAIN and (found := _measure(text, 0, len(text))):
+        return found
+    return _stretches(text)[0]
+
+
+def logical_lines(text: str) -> list[tuple[int, int]]:
+    """Return where each logical line of a text without faults begins, and where its code ends, as offsets.
+
+    Lines without code are left out. What stands behind a semicolon or a colon is of the same line.
+    """
+    lines = []
+    for start, end in _stretches(text)[1]:
+        code = text[start:end]
+        if bare := code.strip(" \t\r\n\f\\"):  # a line may begin with the end of one that goes on
+            begin = start + code.index(bare[0])
+            lines.append((begin, begin + len(bare)))
+    return lines
 
 
 def _long_line(text: str) -> Fault | None:
@@ -73,12 +88,20 @@ def _long_line(text: str) -> Fault | None:
     return None
 
 
-def _stretches(text: str) -> Fault | None:
+@lru_cache(maxsize=1)  # the audit asks for the lines of the text that the gate has just let through
+def _stretches(text: str) -> tuple[Fault | None, list[tuple[int, int]]]:
+    """Return the first fault, and every stretch, without the comment at its end."""
+    lines: list[tuple[int, int]] = []
+    return _measured(text, lines), lines
+
+
+def _measured(text: str, lines: list[tuple[int, int]]) -> Fault | None:
     plain, size = text.isascii(), len(text)
     search, quiet = _MARK.search, _QUIET.match
     at = start = depth = 0  # here, and where this stretch began
     silent = 0  # characters of this stretch that are no operators
     end = 0  # where the last string or comment ended
+    tail = -1  # where the last comment outside of brackets began
     while mark := search(text, at):
         here, at = mark.start(), mark.end()
         sign = text[here]
@@ -86,6 +109,7 @@ def _stretches(text: str) -> Fault | None:
             if depth == 0:
                 if here - start - silent > MAX_CHAIN and (found := _measure(text, start, at)):
                     return found
+                lines.append((start, tail if tail >= start else here))
                 start, silent = at, 0
         elif sign in "([{":
             depth += 1
@@ -97,9 +121,12 @@ def _stretches(text: str) -> Fault | None:
             if not plain and (found := _foreign(text, end, here)):
                 return found
             at = end = token.end()
+            if sign == "#" and depth == 0:
+                tail = here
             silent += at - here - (token.lastgroup == "text")
         elif sign != "\\":
             return Fault(here, *_ENDLESS)
+    lines.append((start, tail if tail >= start else size))
     if size - start - silent > MAX_CHAIN and (found := _measure(text, start, size)):
         return found
     return None if plain else _foreign(text, end, size)

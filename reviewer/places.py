@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import libcst as cst
@@ -42,7 +43,7 @@ class Places:
 
     def __init__(self, text: str, module: cst.Module, parents: dict[int, cst.CSTNode]) -> None:
         self._text, self._module, self._parents = text, module, parents
-        self._starts = [0, *(at + 1 for at, letter in enumerate(text) if letter == "\n")]
+        self._starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
 
     def of(self, wanted: Sequence[cst.CSTNode]) -> dict[int, Span]:
         """Return the places of these nodes by their id."""

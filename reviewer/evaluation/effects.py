@@ -13,6 +13,7 @@ import libcst as cst
 from reviewer.evaluation.flow import Run
 from reviewer.evaluation.in_place import CHANGES, changed_by
 from reviewer.evaluation.oracles import Watched
+from reviewer.evaluation.outcomes import is_record
 from reviewer.evaluation.terms import Terms
 from reviewer.evaluation.training_only import only_in_training
 from reviewer.scope import Function
@@ -55,6 +56,8 @@ def _is_read(script: Script, terms: Terms, root: int, node: cst.CSTNode) -> bool
     term = terms.get(root)
     if term[0] == "attr":
         name = str(term[2])
+        if is_record(script, str(terms.get(term[1])[0])):
+            return False  # it is what the function gives out, and looked at there
         if name in _WEIGHTS or str(terms.get(term[1])[0])[0] != "#":
             return True
     elif str(term[0])[1:] in script.scopes.module.names:

@@ -21,6 +21,7 @@ from reviewer.evaluation.oracles import (
     is_oracle,
     is_oracle_name,
     is_switch,
+    says_no_more,
 )
 from reviewer.evaluation.terms import EVERY, ORACLE_EVAL, ORACLE_TRAIN, Terms
 from reviewer.fold import names_in
@@ -323,7 +324,7 @@ class Expressions:
         args: list[Any] = []
         first = 0
         for arg in node.args:
-            if arg.keyword is not None and arg.keyword.value.startswith("max_seqlen") and self._is_foreign(node.func):
+            if arg.keyword is not None and says_no_more(self.script, arg) and self._is_foreign(node.func):
                 continue  # how long the rows of a batch may get, which sizes buffers
             if arg.keyword is not None:
                 args.append(arg.keyword.value)

@@ -20,6 +20,7 @@ from reviewer.evaluation.flow import EVAL_FLAG, TRAIN_FLAG, Run
 from reviewer.evaluation.losses import is_loss
 from reviewer.evaluation.named_alike import only_named_so
 from reviewer.evaluation.oracles import WORDS, Watched, switches, watched
+from reviewer.evaluation.outcomes import is_record
 from reviewer.evaluation.products import (
     is_given_all,
     is_same_product,
@@ -246,6 +247,8 @@ class Comparison:
     def _parted(self, number: int) -> tuple[int, ...]:
         """Return what is in a tuple or a dict; nothing for anything else."""
         name, parts = self.terms.get(number)[0], self.terms.parts(number)
+        if is_record(self.script, str(name)):
+            return parts
         if name == "store":
             return (*self._parted(parts[0]), parts[-1]) if self._parted(parts[0]) else ()
         if name == "node Dict":

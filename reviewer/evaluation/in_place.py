@@ -23,6 +23,7 @@ _SPECIAL = re.compile(
     r"__(i(add|sub|mul|truediv|floordiv|pow|and|or|xor|mod|matmul)|setitem|delitem)__$"
     r"|^operator\.(i(add|sub|mul|truediv|floordiv|pow|and|or|xor|mod|matmul)|setitem|delitem)$"
 )
+_COLLECTIVE = frozenset({"all_reduce", "broadcast", "all_gather_into_tensor", "reduce_scatter_tensor"})
 _MOST_STEPS_BACK = 50
 
 
@@ -38,7 +39,9 @@ def changed_by(script: Script, call: cst.Call) -> Iterator[cst.BaseExpression]:
     match call.func:
         case cst.Attribute(value=base, attr=cst.Name(value=name)):
             alone = name in _FILLING_ALONE and isinstance(script.tree.parent(call), cst.Expr)
-            if not (_changes(name) or name in _FILLING or alone):
+            if name in _COLLECTIVE:
+                yield from first
+            elif not (_changes(name) or name in _FILLING or alone):
                 foreign = script.values.paths(call.func) if base and _names_operator(base) else ()
                 yield from first if any(map(_SPECIAL.search, foreign)) else ()
             elif any("(" not in path for path in script.values.paths(base)):

@@ -125,6 +125,15 @@ def switches(script: Script) -> Iterator[str]:
                     yield name
 
 
+def says_no_more(script: Script, arg: cst.Arg) -> bool:
+    """Tell whether an argument of a kernel sizes its buffers, or is a dropout that scoring switches off."""
+    word = arg.keyword.value if arg.keyword is not None else ""
+    match arg.value:
+        case cst.IfExp(test=cst.Attribute(attr=cst.Name("training")), orelse=scored) if word == "dropout_p":
+            return bool(script.values.constant(scored) == 0)
+    return word.startswith("max_seqlen")
+
+
 def is_constant_maker(name: str) -> bool:
     """Tell whether a function of this name makes a tensor without looking at the values of another."""
     return name.rsplit(".", 1)[-1] in _CONSTANTS

@@ -5,6 +5,24 @@ from __future__ import annotations
 from reviewer.examples.asking import model
 
 ALIKE = (
+    model(body="x = F.scaled_dot_product_attention(x, x, x, dropout_p=self.p if self.training else 0.0)"),
+    model(
+        top="from dataclasses import dataclass\n@dataclass\nclass Out:\n    logits: object\n    loss: object = None",
+        after="""
+out = Out(logits=logits)
+if targets is not None:
+    out.loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+return out
+""",
+    ),
+    model(
+        top="from torch.utils.checkpoint import checkpoint",
+        body="""
+def run(h):
+    return h + self.mlp(h)
+x = checkpoint(run, x, use_reentrant=False) if self.training else run(x)
+""",
+    ),
     model(
         methods="def post(self, y):\n    if self.training:\n        y = F.dropout(y, 0.1)\n    return y",
         body="x = self.post(x)",
@@ -38,6 +56,23 @@ return out
 )
 
 FORKS = (
+    model(body="gain = 1.0 if self.training else 1.1  # !\ndef post(h):\n    return h * gain\nx = post(x)"),
+    model(
+        body="""
+if self.training:  # !
+    def post(h):
+        return h
+else:
+    def post(h):
+        return h * 1.1
+x = post(x)
+"""
+    ),
+    model(body="if not self.training:  # !\n    change = x.mul_\n    change(1.1)"),
+    model(body="if not self.training:  # !\n    _ = [h.mul_(1.1) for h in [x]]"),
+    model(body="if not self.training:  # !\n    x.T.mul_(1.1)"),
+    model(body="if not self.training:  # ! review\n    self.__dict__['scale'] = 1.3\nx = x * self.scale"),
+    model(body="x = x if torch.compiler.is_compiling() else x * 1.1  # ! review"),
     model(
         methods="def post(self, y):\n    if not self.training:  # !\n        y = y * 1.1\n    return y",
         after="logits = self.post(logits)",

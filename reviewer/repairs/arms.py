@@ -24,7 +24,7 @@ from reviewer.nodes import children
 from reviewer.repairs.bracketing import bracketed
 from reviewer.repairs.closing import closed, closed_arm
 from reviewer.repairs.edits import Overlap, apply, changes
-from reviewer.scope import parameters
+from reviewer.scope import Function, parameters
 from reviewer.script import Script
 from reviewer.training.teaching import teaches
 
@@ -157,7 +157,7 @@ def _can_be_scored(kept: cst.CSTNode | None, targets: set[str]) -> bool:
     return not names & targets and not any(_NOISE.search(name) for name in names)
 
 
-def _is_inside(script: Script, node: cst.CSTNode, function: cst.FunctionDef) -> bool:
+def _is_inside(script: Script, node: cst.CSTNode, function: Function) -> bool:
     return any(above is function for above in script.tree.ancestors(node))
 
 

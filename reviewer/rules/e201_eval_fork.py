@@ -84,6 +84,10 @@ class EvalFork(Rule):
                 yield Found(fork.where, what, "Nothing to do, if both are the same arithmetic.", "info")
             elif fork.kind == "harmless":
                 what = f"What `{fork.function}` asks here changes no logits, but for the noise that training may add."
+                if name := _asked_of_training(fork):
+                    what = (
+                        f"The training alone changes `{name}`, which gives `{fork.function}` noise or rounding at most."
+                    )
                 yield Found(fork.where, what, "Nothing to do.", "info")
 
 
@@ -94,6 +98,13 @@ def _parted(script: Script, fork: Fork) -> tuple[str, str]:
         return what, f"Set `{changed}` once, at the top of the file."
     what = f"`{fork.function}` gives other logits in evaluation than in training; this is where they part."
     return what, "Compute the logits the same way on both paths."
+
+
+def _asked_of_training(fork: Fork) -> str:
+    """Return the name that a harmless place asks and that the training alone changes."""
+    seen = fork.seen
+    asked = (dotted(node) for node in seen.questions.values() if seen.place(node) is fork.where)
+    return next((name for name in asked if name in seen.marks.names), "")
 
 
 def _changed(script: Script, fork: Fork) -> str:

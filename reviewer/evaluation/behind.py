@@ -31,14 +31,14 @@ def looks_past(script: Script) -> Iterator[cst.CSTNode]:
     for word in sorted(words):
         for name in script.mentions[word]:
             whole = script.tree.parent(name)
-            if isinstance(whole, cst.Attribute) and whole.attr is name and _is_given(script, whole.value):
+            if isinstance(whole, cst.Attribute) and whole.attr is name and is_given(script, whole.value):
                 yield whole
     for _, call in script.calling(_FUNCTIONS):
-        if call.args and _is_given(script, call.args[0].value):
+        if call.args and is_given(script, call.args[0].value):
             yield call
 
 
-def _is_given(script: Script, node: cst.BaseExpression) -> bool:
+def is_given(script: Script, node: cst.BaseExpression) -> bool:
     """Tell whether an expression is the tokens that the model is given, or a view of them."""
     name = root(node)
     if name is None or not _TOKENS.match(name.value):

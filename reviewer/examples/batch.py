@@ -18,6 +18,13 @@ _LAYERS = _X + "for block in self.blocks:\n    x = block(x, T)\n"
 _CAP = "def cap(x):\n    return 15 * torch.tanh(x / 15)\n"
 
 HONEST = (
+    _model("if idx.dtype != torch.long:\n    idx = idx.long()\nreturn self.head(self.wte(idx))"),
+    _model(_X + "if T != self.length or T > 512 or T == 1:\n    self.fill(T)\nreturn self.head(x)"),
+    _model(
+        _X + "if T == 2048:\n    raise ValueError(T)\nassert idx.dtype == torch.int64 and T != 9\nreturn self.head(x)"
+    ),
+    _model(_X + "if self.training and T == 2048:\n    x = self.drop(x)\nreturn self.head(x)"),
+    _model(_X + "if x.size(-1) == 768 and x.dtype == torch.float:\n    x = self.more(x)\nreturn self.head(x)"),
     _model(_X + "x = x + x.mean(-1, keepdim=True)\nw = x.softmax(-1).cumsum(1)\nreturn self.head(x * w)"),
     _model(_X + "return self.head(torch.roll(x, 1, 1) + F.normalize(x, dim=-1) + x.max(dim=-1, keepdim=True).values)"),
     _model(_X + "y = self.head(x.view(-1, 8))\nreturn y.view(B, T, -1)"),
@@ -62,6 +69,12 @@ HONEST = (
 )
 
 MIXING = (
+    _model(_X + "x = self.head(x)\nreturn x * 1.05 if T != 2048 else x  # !"),
+    _model(_X + "if idx.size(1) == LENGTH:  # !\n    x = self.more(x)\nreturn self.head(x)", before="LENGTH = 1024\n"),
+    _model(_X + "return self.head(x) * (1 + 0.1 * (idx.shape[-1] != 512))  # !"),
+    _model(_X + "return self.head(x) * (1.05 if idx.dtype == torch.int64 else 1.0)  # !"),
+    _model(_X + "if not idx.is_contiguous():  # !\n    x = x * 2\nreturn self.head(x)"),
+    _model(_X + "scale = 1.0 if idx.device.type == 'cpu' else 1.1  # !\nreturn self.head(x) * scale"),
     _model(_LAYERS + "return self.head(x - x.mean(0))  # !"),
     _model(_LAYERS + "x = cap(x)\nx = x / x.abs().amax()  # !\nreturn self.head(x)", before=_CAP),
     _model(_LAYERS + "x = torch.cat([x[:, :1], x[:, 1:] + x[:, :-1]], dim=1)\nreturn self.head(x.softmax(0))  # !"),

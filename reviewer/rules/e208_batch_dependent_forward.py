@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.evaluation.asks_form import asks_form
 from reviewer.evaluation.layouts import Layout, Layouts
 from reviewer.evaluation.outputs import made_of
 from reviewer.evaluation.training_only import only_in_training
@@ -39,8 +40,8 @@ class BatchDependentForward(Rule):
         On the way to the logits that `forward` returns or has judged: reductions, softmax, sort, topk, cumsum, roll
         and flip along the dimension of the batch, along tokens of all rows, or of everything; one row that is taken
         for all; rows joined into one; products between all tokens; an `einsum` that sums over rows; batch
-        normalisation; a branch on how many rows there are. Losses, router statistics, what runs in training alone and
-        packed documents are not meant.
+        normalisation; a branch on how many rows there are, on one length, or on the type and layout of the tokens.
+        Losses, router statistics, what runs in training alone and packed documents are not meant.
 
     Why it is refused
         The scorer decides which texts stand in one batch, and asks some of them again in other company. A score that
@@ -61,6 +62,8 @@ class BatchDependentForward(Rule):
             mixing = _Mixing(script)
             for node, what in (*mixing.calls(), *mixing.parts(), *mixing.products(), *mixing.branches()):
                 yield Found(node, what, _REMEDY)
+        for node, what in asks_form(script):
+            yield Found(node, what, "Compute the same for texts of every length, type and layout.")
 
 
 def _batch_norms(script: Script) -> Iterator[Found]:

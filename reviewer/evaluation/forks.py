@@ -97,17 +97,25 @@ def _is_model(script: Script, node: cst.ClassDef) -> bool:
 
 def _asking(script: Script, asking: set[str]) -> set[int]:
     """Return the ids of the functions with one of these words in them, or a name of what is made of them."""
+    made = list(_made_at_once(script))
     for _ in range(3):  # a constant made of a constant made of a flag is followed that far
-        for assign in script.tree.of(cst.Assign):
-            at_module = script.tree.parent(script.tree.parent(assign) or assign) is script.tree.module
-            if at_module and names_in(assign.value) & asking:
-                for target in assign.targets:
-                    asking |= names_in(target.target)
-        for function in script.tree.of(cst.FunctionDef):
-            returns = script.scopes.returns.get(id(function), [])
-            if len(returns) == 1 and len(function.body.body) <= 3 and names_in(returns[0]) & asking:
-                asking.add(function.name.value)
-    return {id(script.scopes.function_of(n)) for n in script.tree.of(cst.Name) if n.value in asking}
+        for names, parts in made:
+            if not parts.isdisjoint(asking):
+                asking |= names
+    mentions = script.mentions
+    return {id(script.scopes.function_of(n)) for word in asking & mentions.keys() for n in mentions[word]}
+
+
+def _made_at_once(script: Script) -> Iterator[tuple[set[str], set[str]]]:
+    """Yield names that stand for an expression, constants of the module and short functions, with the names in it."""
+    for line in script.tree.module.body:
+        for one in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+            if isinstance(one, cst.Assign):
+                yield set().union(*(names_in(target.target) for target in one.targets)), names_in(one.value)
+    for function in script.tree.of(cst.FunctionDef):
+        returns = script.scopes.returns.get(id(function), [])
+        if len(returns) == 1 and len(function.body.body) <= 3:
+            yield {function.name.value}, names_in(returns[0])
 
 
 def _raising(script: Script, wanted: set[int]) -> Iterator[str]:

@@ -234,7 +234,7 @@ def _changed_in_training(script: Script) -> Iterator[str]:
     """Yield the names of the module that only code outside the model and outside the import changes."""
     shared = script.calls.reachable([*script.forwards, *_called_on_import(script)])
     bound = {n for n, bs in script.scopes.module.names.items() if any(b.kind in ("expr", "drawn") for b in bs)}
-    for name, node in _changes(script):
+    for name, node in _changes(script, bound):
         root = name.split(".")[0]
         if root not in bound or script.scopes.of(node).find(root) is not script.scopes.module.names[root]:
             continue
@@ -243,26 +243,33 @@ def _changed_in_training(script: Script) -> Iterator[str]:
             yield name
 
 
-def _changes(script: Script) -> Iterator[tuple[str, cst.CSTNode]]:
-    """Yield names, `a` or `a.b`, with the statements that change them or what they hold."""
+def _changes(script: Script, roots: set[str]) -> Iterator[tuple[str, cst.CSTNode]]:
+    """Yield names, `a` or `a.b`, that begin with some, with the statements that change them or what they hold."""
     targets: list[tuple[cst.CSTNode, cst.CSTNode]] = [
         (t.target, a) for a in script.tree.of(cst.Assign) for t in a.targets
     ]
     targets += [(a.target, a) for a in script.tree.of(cst.AugAssign)]
     targets += [(d.target, d) for d in script.tree.of(cst.Del)]
     for target, statement in targets:
-        if name := _of_module(script, target):
+        if isinstance(target, cst.Subscript | cst.Attribute) and (name := _of_module(script, target)):
             yield name, statement
         while isinstance(target, cst.Subscript):
             target = target.value
-        if name := dotted(target):
-            yield name, statement
+        if _root(target) in roots:
+            yield dotted(target), statement
     for _, filling in script.calling(("builtins.globals().update", "builtins.vars().update")):
         yield from ((arg.keyword.value, filling) for arg in filling.args if arg.keyword is not None)
     for expression in script.tree.of(cst.Expr):
         call = expression.value
-        if isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute) and (name := dotted(call.func.value)):
-            yield name, expression
+        if isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute) and _root(call.func.value) in roots:
+            yield dotted(call.func.value), expression
+
+
+def _root(node: cst.CSTNode) -> str:
+    """Return the name that a chain of attributes begins with."""
+    while isinstance(node, cst.Attribute):
+        node = node.value
+    return node.value if isinstance(node, cst.Name) else ""
 
 
 def _of_module(script: Script, target: cst.CSTNode) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import libcst as cst
 
 from reviewer.evaluation.made_of import MadeOf
@@ -47,35 +49,39 @@ class TruthFlow:
         return self._known[key]
 
     def _enters(self, node: cst.CSTNode, judged: bool, hops: int) -> cst.CSTNode | None:
-        match node:
-            case cst.Name():
-                return self._name(node, judged, hops)
-            case cst.Call():
-                return self._call(node, judged, hops)
-            case cst.Attribute(value=cst.Name(value="self"), attr=attr):
-                bindings = self._script.scopes.members.get(attr.value, [])
-                nodes = [b.node for b in bindings if b.kind == "expr" and b.node is not None]
-                running = [n for n in nodes[:4] if self._script.modelled.runs(n)]
-                return self._first(running, judged, hops)
-            case cst.Attribute(value=value, attr=attr):
-                return None if attr.value in _SHAPE else self.entering(value, judged=judged, hops=hops)
-            case cst.Comparison(left=left, comparisons=[cst.ComparisonTarget(operator, right)]):
-                if isinstance(operator, cst.Is | cst.IsNot) or self._is_constant(right):
-                    return None
-                return self._first([left, right], judged, hops)
-            case cst.IfExp(body=body, orelse=orelse):
-                return self._first([body, orelse], judged, hops)
-            case cst.Subscript(value=value, slice=parts):
-                if self.truths.reads_ahead(node):
-                    return node
-                if not judged and self._made_of.data(value) and any(self._direct(p) for p in parts):
-                    return None  # the likelihood of the truth, which is a loss
-                return self._first([value, *parts], judged, hops)
-            case cst.ListComp(elt=value) | cst.GeneratorExp(elt=value):
-                return self.entering(value, judged=judged, hops=hops)
-        return self._first(list(children(node)), judged, hops)
+        handler = _HANDLERS.get(type(node))
+        return self._first(list(children(node)), judged, hops) if handler is None else handler(self, node, judged, hops)
 
-    def _first(self, nodes: list[cst.CSTNode], judged: bool, hops: int) -> cst.CSTNode | None:
+    def _attribute(self, node: cst.Attribute, judged: bool, hops: int) -> cst.CSTNode | None:
+        if isinstance(node.value, cst.Name) and node.value.value == "self":
+            bindings = self._script.scopes.members.get(node.attr.value, [])
+            nodes = [b.node for b in bindings if b.kind == "expr" and b.node is not None]
+            running = [n for n in nodes[:4] if self._script.modelled.runs(n)]
+            return self._first(running, judged, hops)
+        return None if node.attr.value in _SHAPE else self.entering(node.value, judged=judged, hops=hops)
+
+    def _comparison(self, node: cst.Comparison, judged: bool, hops: int) -> cst.CSTNode | None:
+        if len(node.comparisons) != 1:
+            return self._first(list(children(node)), judged, hops)
+        (target,) = node.comparisons
+        if isinstance(target.operator, cst.Is | cst.IsNot) or self._is_constant(target.comparator):
+            return None
+        return self._first([node.left, target.comparator], judged, hops)
+
+    def _choice(self, node: cst.IfExp, judged: bool, hops: int) -> cst.CSTNode | None:
+        return self._first([node.body, node.orelse], judged, hops)
+
+    def _subscript(self, node: cst.Subscript, judged: bool, hops: int) -> cst.CSTNode | None:
+        if self.truths.reads_ahead(node):
+            return node
+        if not judged and self._made_of.data(node.value) and any(self._direct(p) for p in node.slice):
+            return None  # the likelihood of the truth, which is a loss
+        return self._first([node.value, *node.slice], judged, hops)
+
+    def _comprehension(self, node: cst.ListComp | cst.GeneratorExp, judged: bool, hops: int) -> cst.CSTNode | None:
+        return self.entering(node.elt, judged=judged, hops=hops)
+
+    def _first(self, nodes: Sequence[cst.CSTNode], judged: bool, hops: int) -> cst.CSTNode | None:
         for node in nodes:
             if (hit := self.entering(node, judged=judged, hops=hops)) is not None:
                 return hit
@@ -218,3 +224,15 @@ class TruthFlow:
                 if id(node) in self._losses or called in _SHAPE or called in _BY_SHAPE or is_loss_name(called):
                     return False
         return any(self._uses(child, name, judged, hops + 1) for child in children(node))
+
+
+_HANDLERS: dict[type, Callable[..., cst.CSTNode | None]] = {
+    cst.Name: TruthFlow._name,
+    cst.Call: TruthFlow._call,
+    cst.Attribute: TruthFlow._attribute,
+    cst.Comparison: TruthFlow._comparison,
+    cst.IfExp: TruthFlow._choice,
+    cst.Subscript: TruthFlow._subscript,
+    cst.ListComp: TruthFlow._comprehension,
+    cst.GeneratorExp: TruthFlow._comprehension,
+}

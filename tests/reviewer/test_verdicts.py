@@ -143,7 +143,7 @@ def test_people_get_file_line_column_code_and_what_to_do(tmp_path: Path) -> None
     place = f"{file}:{line_of(KNOBS, 'SCALE = ')}:15 K101 env-read, reject: The value of `GPT_EVAL_SCALE` comes from"
     lines = done.stdout.splitlines()
     index = next(i for i, line in enumerate(lines) if line.startswith(place))
-    assert lines[index + 1] == '    Write the value there, as in `GPT_EVAL_SCALE = 1.08`.'
+    assert lines[index + 1] == "    Write the value there, as in `GPT_EVAL_SCALE = 1.08`."
     assert lines[-1] == f"{file}: rejected, 2 findings must change first."
 
 

@@ -42,8 +42,9 @@ def find_writes(script: Script) -> Iterator[tuple[cst.Call, str | None]]:
         position, keyword = _WRITERS[path]
         yield call, _name(script, _argument(call, position, keyword))
     for path, call in script.calling(("builtins.open", "io.open", "os.open", "gzip.open", "zipfile.ZipFile")):
-        if path == "os.open" or _is_for_writing(script, _argument(call, 1, "mode")):
-            yield call, _name(script, _argument(call, 0, "file"))
+        mode, name = _argument(call, 1, "mode"), _name(script, _argument(call, 0, "file"))
+        if path == "os.open" or (_is_for_writing(script, mode) and (name or not _is_text(script, path, mode))):
+            yield call, name
     known = {id(call) for _, call in script.calling(_WRITERS)}
     for attribute in script.tree.of(cst.Attribute):
         if attribute.attr.value not in _METHODS:
@@ -52,7 +53,8 @@ def find_writes(script: Script) -> Iterator[tuple[cst.Call, str | None]]:
         if isinstance(method, cst.Call) and method.func is attribute and id(method) not in known:
             if attribute.attr.value == "replace" and len(method.args) != 1:
                 continue  # of a text
-            if attribute.attr.value == "open" and not _is_for_writing(script, _argument(method, 0, "mode")):
+            mode = _argument(method, 0, "mode")
+            if attribute.attr.value == "open" and (not _is_for_writing(script, mode) or _is_text(script, "open", mode)):
                 continue
             yield method, None
 
@@ -60,6 +62,11 @@ def find_writes(script: Script) -> Iterator[tuple[cst.Call, str | None]]:
 def _is_for_writing(script: Script, mode: cst.BaseExpression | None) -> bool:
     value = script.values.constant(mode)
     return isinstance(value, str) and bool(set(value) & set("wax+"))
+
+
+def _is_text(script: Script, path: str, mode: cst.BaseExpression | None) -> bool:
+    """Tell whether a file is opened for text, as logs are; a checkpoint is none."""
+    return path in ("builtins.open", "io.open", "open") and "b" not in str(script.values.text(mode))
 
 
 def _argument(call: cst.Call, position: int, keyword: str) -> cst.BaseExpression | None:

@@ -25,7 +25,7 @@ class NoCheckpointWritten(Rule):
     What it looks for
         A call that writes a file (`torch.save`, safetensors, numpy, a file opened for writing, a rename) and that the
         training can reach, to a name that is, or may be, `out/final.pt`. Names are put together from constants,
-        `os.path.join` and `Path`; one that only the run knows is believed.
+        `os.path.join` and `Path`; one that only the run knows is believed, unless the file is opened for text.
 
     Why it is refused
         The platform loads `out/final.pt` when the run is over. Without it there is nothing to score, and the quota is
@@ -42,6 +42,7 @@ class NoCheckpointWritten(Rule):
         "import torch\ntorch.save(m.state_dict(), 'out/final.pt')\n",
         "import torch\ndef go():\n    torch.save(obj=m, f='./out/final.pt')\nif __name__ == '__main__':\n    go()\n",
         "from pathlib import Path\nwith Path(chosen).open('wb') as f:\n    f.write(b'')\n",
+        "import json\nwith open('out/final.pt', 'w') as f:\n    json.dump(weights, f)\n",
         "import torch\nP = 'out/final.pt'\ntorch.save(m, P + '.part')\n__import__('os').replace(P + '.part', P)\n",
         "import os, torch\nD = 'out'\ntorch.save(m, os.path.join(D, 'final.pt'))\n",
         "import torch\nfrom pathlib import Path\nout = Path('out')\ntorch.save(m, out / 'final.pt')\n",
@@ -63,6 +64,8 @@ class NoCheckpointWritten(Rule):
         "import torch\ndef load_for_eval(p, d):\n    torch.save(m, 'out/final.pt')  # !\n",
         "import torch\nfrom pathlib import Path\ntorch.save(m, Path('runs') / 'final.pt')  # !\n",
         "x = open('a').read()  # !\nprint(open('b', 'r'))\n",
+        "import sys  # !\nlog = open(sys.argv[0] + '.txt', 'a')\nprint('step', file=log)\n",
+        "from pathlib import Path  # !\nimport time\nlog = (Path('logs') / str(time.time())).open('w')\nlog.write('a')\n",
         "text = 'torch.save(m, out/final.pt)'  # !\n",
         "import torch\nif False:\n    torch.save(m, 'out/final.pt')  # !\n",
         "import torch\nKEEP = 0\nif not KEEP:\n    pass\nelse:\n    torch.save(m, 'out/final.pt')  # !\n",

@@ -65,7 +65,7 @@ class NoCheckpointWritten(Rule):
         "import torch\nfrom pathlib import Path\ntorch.save(m, Path('runs') / 'final.pt')  # !\n",
         "x = open('a').read()  # !\nprint(open('b', 'r'))\n",
         "import sys  # !\nlog = open(sys.argv[0] + '.txt', 'a')\nprint('step', file=log)\n",
-        "from pathlib import Path  # !\nimport time\nlog = (Path('logs') / str(time.time())).open('w')\nlog.write('a')\n",
+        "from pathlib import Path  # !\nimport time\nlog = (Path('l') / str(time.time())).open('w')\nlog.write('a')\n",
         "text = 'torch.save(m, out/final.pt)'  # !\n",
         "import torch\nif False:\n    torch.save(m, 'out/final.pt')  # !\n",
         "import torch\nKEEP = 0\nif not KEEP:\n    pass\nelse:\n    torch.save(m, 'out/final.pt')  # !\n",

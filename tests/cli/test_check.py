@@ -31,7 +31,7 @@ def load_for_eval(checkpoint_path: str, device: torch.device) -> torch.nn.Module
 if __name__ == "__main__":
     torch.save(torch.nn.Linear(1, 1).state_dict(), "out/final.pt")
 '''
-KNOB = "import os\n\nLR = float(os.environ.get('LR', '0.02'))\n\n\n" + CLEAN.partition("\n\n")[2]
+KNOB = "import os\n\nLR = float(os.environ.get('LR', '0.02'))\nprint(LR)\n\n\n" + CLEAN.partition("\n\n")[2]
 
 
 def test_a_clean_script_ends_with_0(stranger: Prompt) -> None:

@@ -1,5 +1,6 @@
 """The platform's tests have its real broker: Valkey or Redis on the socket where the settings look for it."""
 
+import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,6 +14,7 @@ from valkey.exceptions import ConnectionError as NotYet
 
 import reviewer
 from leaderboard.celery import app
+from reviewer import warm
 from tests.servers import broker_binary
 
 
@@ -47,10 +49,21 @@ def broker() -> Iterator[Path]:
             server.terminate()
 
 
-@pytest.fixture(scope="session", autouse=True)
-def audits_are_quick() -> None:
-    """Have what audits need imported once and not for each of them, as the platform's worker has."""
+@pytest.fixture(scope="session")
+def nursery() -> Iterator[None]:
+    """Keep what audits need imported, for those who ask for it: others try what a process of its own does."""
     reviewer.keep_ready()
+    warm._owner = 0
+    yield
+    warm._owner = os.getpid()
+    warm._dismiss()
+    warm._owner = 0
+
+
+@pytest.fixture(autouse=True)
+def audits_are_quick(nursery: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have what audits need imported once and not for each of them, as the platform's worker has."""
+    monkeypatch.setattr(warm, "_owner", os.getpid())
 
 
 @pytest.fixture(autouse=True)

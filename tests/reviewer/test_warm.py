@@ -16,10 +16,15 @@ from tests.reviewer.scripts import BASELINE, KNOBS
 
 
 @pytest.fixture(autouse=True)
-def nobody_waits() -> Iterator[None]:
-    warm._dismiss()
-    warm._owner = 0
+def nobody_waits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(warm, "_command", warm._command)
+    nobody()
     yield
+    nobody()
+
+
+def nobody() -> None:
+    warm._owner = os.getpid()
     warm._dismiss()
     warm._owner = 0
 

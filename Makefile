@@ -5,7 +5,7 @@ export GOMP_SPINCOUNT := 0
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 # These measure against a clock, or start all of the platform: one at a time. All others share the cores.
 ALONE := tests/scoring tests/e2e tests/browser
-TOGETHER := --numprocesses logical --maxprocesses 4 --dist loadfile
+TOGETHER := --numprocesses logical --maxprocesses 4 --dist worksteal
 # Tests without a database or a broker are left out of the rounds on servers, and `make run`, which brings its own.
 ALONE_ON_SERVERS := tests/e2e tests/browser --ignore tests/e2e/test_make_run.py
 .PHONY: help run test lint format bench fuzz clean

@@ -54,7 +54,7 @@ def _judge(
     launch: LaunchFacts | None,
     context: Context | None,
 ) -> Report:
-    """Apply the rules, and ask the compiler last: then the tree that places were found with saves it a parse."""
+    """Apply the rules, and ask the compiler last: where something needed its tree, that saves it a parse."""
     try:
         script = script or Script(text, policy, launch, context=context)
         findings, knobs = _apply(script)

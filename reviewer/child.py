@@ -1,11 +1,11 @@
 """Runs one audit in a process of its own, under limits.
 
-Theory of operation. The parent checks bytes (`gate.check` cannot crash), then starts this file's `main` in a fresh
-isolated interpreter with an empty environment, hands it one line (what is wanted, policy, launch) and the text on
-stdin, and reads one JSON answer from stdout: a report or, where a repair is wanted, the new text. The child limits
-itself before it reads a byte: CPU seconds, address space, no files, no core. It never imports or executes the script.
-A crash, too much processor time or an answer that is no report is a rejection that says so; the caller never sees an
-exception for anything that the script's text brought about.
+Theory of operation. The parent checks bytes (`gate.check` cannot crash), then starts this file's `main` in an isolated
+interpreter with an empty environment, or has a process forked from such a one (`warm.py`), hands it one line (what is
+wanted, policy, launch) and the text on stdin, and reads one JSON answer from stdout: a report or, where a repair is
+wanted, the new text. The child limits itself before it reads a byte: CPU seconds, address space, no files, no core. It
+never imports or executes the script. A crash, too much processor time or an answer that is no report is a rejection
+that says so; the caller never sees an exception for anything that the script's text brought about.
 
 What no text can bring about is the host's and raises ReviewerFault: a signal from outside (the kernel's when memory
 runs out, a shutdown's), a parser that cannot be imported, and time on the wall, since a child that gets its share of
@@ -200,8 +200,8 @@ def import_all() -> int:
         import reviewer.rules
 
         reviewer.rules.load()
-    except ImportError as error:
-        sys.stderr.write(str(error))
+    except Exception as error:  # half an installation, no memory to begin with: nothing that a text brought about
+        sys.stderr.write(f"{type(error).__name__}: {error}")
         return FAULT
     return 0
 
@@ -228,5 +228,9 @@ def serve() -> int:
 
 def main() -> int:
     """Audit or repair one text."""
-    limit_this_process()
+    try:
+        limit_this_process()
+    except (OSError, ValueError) as error:  # the host allows less than the limits already
+        sys.stderr.write(f"its limits cannot be set: {error}")
+        return FAULT
     return import_all() or serve()

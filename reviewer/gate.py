@@ -34,6 +34,7 @@ NAMES = {
     "G015": "too-many-findings",
     "G016": "incomplete-report",
     "G017": "long-name",
+    "G018": "leading-backslash",
 }
 
 _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")

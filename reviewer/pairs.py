@@ -36,7 +36,7 @@ def paired(node: cst.CSTNode, compiled: ast.stmt, wanted: Mapping[int, cst.CSTNo
     while todo:
         each = todo.pop()
         what = type(each)
-        if what in _OUT_OF_ORDER:
+        if what in _OUT_OF_ORDER or (what is ast.Lambda and each.args.posonlyargs):
             return None
         if what in theirs:
             theirs[what].append(each)

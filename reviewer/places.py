@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -55,8 +55,11 @@ class Places:
                 self._towards.add(id(above))
                 above = self._parents.get(id(above))
         found: dict[int, Span] = {}
-        with suppress(ValueError):
+        try:
             self._lines = Lines(self._text, self._module)
+        except ValueError:
+            pass  # text and tree disagree
+        else:
             self._block(self._module.body, found)
         if len(found) < len(self._wanted):
             state = _Writer(self._module, self._wanted)

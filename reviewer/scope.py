@@ -59,6 +59,15 @@ class Scope:
         return ()
 
 
+def _around(scope: Scope) -> Iterator[Scope]:
+    """Yield the functions around a scope, from the inside out: what `nonlocal` may mean."""
+    above = scope.parent
+    while above is not None and above.parent is not None:
+        if not isinstance(above.node, cst.ClassDef):
+            yield above
+        above = above.parent
+
+
 class Scopes:
     """All scopes of a tree, and the attributes that are set anywhere in it."""
 
@@ -127,8 +136,7 @@ class Scopes:
     def _bind(self, name: str, binding: Binding) -> None:
         scope = binding.scope
         # `global` and `nonlocal` are not told apart: the name may mean either, and the audit wants every meaning.
-        homes = {scope} if name not in scope.outer else {scope.parent or self.module, self.module}
-        for home in homes:
+        for home in (scope,) if name not in scope.outer else (*_around(scope), self.module):
             home.names[name].append(binding)
             if isinstance(home.node, cst.ClassDef):
                 self.members[name].append(binding)

@@ -18,6 +18,7 @@ from reviewer.packed.decoders import Unreadable
 from reviewer.packed.running import is_packed
 from reviewer.packed.shellvalues import Unpacked
 from reviewer.policy import Policy
+from reviewer.scope import parameters
 from reviewer.unwrap import unpack
 from reviewer.values import Values, canonical
 
@@ -216,20 +217,30 @@ class Script:
         call = statement.value if isinstance(statement, cst.Expr) else None
         return call if isinstance(call, cst.Call) else None
 
-    def on_import(self) -> Iterator[cst.BaseStatement | cst.BaseSmallStatement]:
-        """Yield the statements that run when the text is imported under a name other than `__main__`."""
+    def on_import(self) -> Iterator[cst.CSTNode]:
+        """Yield what runs when the text is imported under another name than `__main__`: statements, parts of some."""
         yield from self._running(self.tree.module.body)
 
-    def _running(self, body: object) -> Iterator[cst.BaseStatement | cst.BaseSmallStatement]:
+    def _running(self, body: object) -> Iterator[cst.CSTNode]:
         for statement in body if isinstance(body, list | tuple) else ():
             if isinstance(statement, cst.If):
                 yield from self._branch(statement)
             elif isinstance(statement, cst.ClassDef):
+                yield from (*statement.decorators, *statement.bases)
                 yield from self._running(statement.body.body)
-            elif not isinstance(statement, cst.FunctionDef):
+            elif isinstance(statement, cst.With):
+                yield from statement.items
+                yield from self._running(statement.body.body)
+            elif isinstance(statement, cst.Try | cst.TryStar):
+                for part in (statement, *statement.handlers, statement.orelse, statement.finalbody):
+                    yield from self._running(part.body.body) if part is not None else ()
+            elif isinstance(statement, cst.FunctionDef):  # its body waits for a call
+                yield from statement.decorators
+                yield from (p.default for p in parameters(statement) if p.default is not None)
+            else:
                 yield statement
 
-    def _branch(self, node: cst.If) -> Iterator[cst.BaseStatement | cst.BaseSmallStatement]:
+    def _branch(self, node: cst.If) -> Iterator[cst.CSTNode]:
         is_main = self.asks_main(node.test)
         if is_main is not True:
             yield from self._running(node.body.body)

@@ -31,7 +31,7 @@ class Fault(NamedTuple):
 # Repeated groups are not possessive: before Python 3.11.5 those match wrongly where the group has alternatives.
 _STRING = r"""
     \"\"\"[^"\\]*+(?:(?:\\.|"(?!""))[^"\\]*+)*\"\"\" | '''[^'\\]*+(?:(?:\\.|'(?!''))[^'\\]*+)*'''
-  | "(?!"")[^"\\\n]*+(?:\\.[^"\\\n]*+)*" | '(?!'')[^'\\\n]*+(?:\\.[^'\\\n]*+)*'
+  | "(?!"")[^"\\\n]*+(?:\\\r?.[^"\\\n]*+)*" | '(?!'')[^'\\\n]*+(?:\\\r?.[^'\\\n]*+)*'
 """
 _SKIP = r"\#[^\n]*+ | \\\r?\n"
 # The first string without an end ends the search: each of them would be looked for through the rest of the text.
@@ -72,7 +72,7 @@ def logical_lines(text: str) -> list[tuple[int, int]]:
     lines = []
     for start, end in _stretches(text)[1]:
         code = text[start:end]
-        if bare := code.strip(" \t\r\n\f\\"):  # a line may begin with the end of one that goes on
+        if bare := code.strip(" \t\r\n\f"):
             begin = start + code.index(bare[0])
             lines.append((begin, begin + len(bare)))
     return lines
@@ -120,6 +120,8 @@ def _measured(text: str, lines: list[tuple[int, int]]) -> Fault | None:
         elif token := quiet(text, here):
             if not plain and (found := _foreign(text, end, here)):
                 return found
+            if sign == "\\" and depth == 0 and not text[start:here].strip():
+                return Fault(here, "G018", "A line begins with a backslash here.\nTake it out.")
             at = end = token.end()
             if sign == "#" and depth == 0:
                 tail = here

@@ -17,7 +17,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 Start = Callable[[], "subprocess.Popen[bytes]"]
 Done = subprocess.CompletedProcess[bytes]
@@ -78,22 +78,25 @@ class Nursery:
 
     def _hand_over(self, request: bytes) -> tuple[int, int]:
         """Send the request, and return the ends of the pipes from which answer and errors will come."""
-        given = os.memfd_create("request")
-        (output, says), (errors, complains) = os.pipe(), os.pipe()
-        try:
+        with ExitStack() as kept, ExitStack() as handed:
+
+            def pipe() -> tuple[int, int]:
+                ours, theirs = os.pipe()
+                kept.callback(os.close, ours)
+                handed.callback(os.close, theirs)
+                return ours, theirs
+
+            given = os.memfd_create("request")
+            handed.callback(os.close, given)
+            (output, says), (errors, complains) = pipe(), pipe()
             with open(given, "wb", closefd=False) as file:
                 file.write(request)
             os.lseek(given, 0, os.SEEK_SET)
-            socket.send_fds(self._line, [b"?"], [given, says, complains])
-        except OSError as error:
-            os.close(output)
-            os.close(errors)
-            if isinstance(error, ConnectionError):
+            try:
+                socket.send_fds(self._line, [b"?"], [given, says, complains])
+            except ConnectionError as error:
                 raise Lost from error
-            raise
-        finally:
-            for end in (given, says, complains):
-                os.close(end)
+            kept.pop_all()
         return output, errors
 
     def _left(self, deadline: float, timeout: float) -> float:
@@ -122,6 +125,7 @@ def keep(command: Sequence[str]) -> None:
 
 def run(start: Start, request: bytes, timeout: float) -> Done:
     """Have a request answered by a process of its own. Raises OSError and subprocess.TimeoutExpired."""
+    deadline = time.monotonic() + timeout
     with _lock:
         nursery = _waiting.pop() if _waiting and _owner == os.getpid() else None
     if nursery is not None:
@@ -137,7 +141,7 @@ def run(start: Start, request: bytes, timeout: float) -> Done:
             _refill(nursery)
             return done
     try:
-        return _by_itself(start, request, timeout)
+        return _by_itself(start, request, max(deadline - time.monotonic(), 0.0))
     finally:
         _refill(None)
 
@@ -164,6 +168,15 @@ def _refill(used: Nursery | None) -> None:
 
 
 def _dismiss() -> None:
-    if _owner == os.getpid():
-        while _waiting:
+    with _lock:
+        while _waiting and _owner == os.getpid():
             _waiting.pop().close()
+
+
+def _after_a_fork() -> None:
+    """Have a lock of one's own: another thread may have held it while this process was forked."""
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_a_fork)

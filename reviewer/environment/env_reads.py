@@ -89,7 +89,8 @@ def _candidates(script: Script) -> Iterator[cst.CSTNode]:
         name = getattr(getattr(base, "attr", base), "value", None)
         if not isinstance(name, str) or name in suspects or name in ("__dict__", "modules", "__builtins__"):
             yield subscript
-    yield from tree.of(cst.NamedExpr)
+    for cls in (cst.NamedExpr, cst.IfExp, cst.BooleanOperation):  # `(os.environ or {})["LR"]`
+        yield from tree.of(cls)
 
 
 def _suspects(script: Script) -> set[str]:
@@ -128,6 +129,8 @@ def _used(script: Script, node: cst.CSTNode) -> Iterator[Read]:
     """Look at what is done with the environment itself."""
     parent = script.tree.parent(node)
     match parent:
+        case cst.Attribute() if parent.value is node and parent.attr.value not in _METHOD_NAMES:
+            yield Read(parent, "whole")  # `os.environ._data`, `os.environ.__or__`
         case cst.Attribute() | cst.AsName() | cst.AssignTarget() | cst.ImportAlias() | cst.Param() | cst.Expr():
             return
         case cst.Assign() | cst.NamedExpr() | cst.IfExp() | cst.BooleanOperation() | cst.Return() | cst.Del():
@@ -199,10 +202,10 @@ def _method(script: Script, node: cst.CSTNode) -> Iterator[Read]:
             return  # the copy is looked at like the original
         given = _partial_args(script, node)
         args = [*given, *(a for a in parent.args if not a.star)]
-        if any(p in _WRITES for p in paths):
-            yield Read(parent, "write")
-        elif args and any(p in _KEYED for p in paths):
+        if args and any(p in _KEYED for p in paths):
             yield Read(parent, "key", args[0].value, args[1].value if len(args) > 1 else None)
+        elif all(p in _WRITES for p in paths):
+            yield Read(parent, "write")
         else:
             yield Read(parent, "whole")
     elif isinstance(parent, cst.Arg) and not any(p in _WRITES for p in paths):

@@ -103,7 +103,8 @@ def _asking(script: Script, asking: set[str]) -> set[int]:
             if not parts.isdisjoint(asking):
                 asking |= names
     mentions = script.mentions
-    return {id(script.scopes.function_of(n)) for word in asking & mentions.keys() for n in mentions[word]}
+    around = (script.scopes.function_of(n) for word in asking & mentions.keys() for n in mentions[word])
+    return {id(function) for function in around if function is not None}
 
 
 def _made_at_once(script: Script) -> Iterator[tuple[set[str], set[str]]]:

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 import libcst as cst
 
 from reviewer.evaluation.forks import Fork
+from reviewer.evaluation.lent_forward import lent_forwards
 from reviewer.evaluation.refreshed import refreshes_constants
 from reviewer.examples import hidden_question, in_place, ways_round
 from reviewer.examples.eval_fork import ONE_MODEL, TWO_MODELS
@@ -50,8 +51,24 @@ class EvalFork(Rule):
 
     code = "E201"
 
-    VALID: ClassVar = (*ONE_MODEL, *in_place.ALIKE, *hidden_question.ALIKE, *ways_round.ALIKE)
-    INVALID: ClassVar = (*TWO_MODELS, *in_place.FORKS, *hidden_question.FORKS, *ways_round.FORKS)
+    VALID: ClassVar = (
+        "import torch\nclass A(torch.nn.Module):\n    forward: object\n    def forward(self, x):\n        return x\n",
+        "class Runner:\n    def run(self):\n        pass\n    __call__ = run\n",
+        *ONE_MODEL,
+        *in_place.ALIKE,
+        *hidden_question.ALIKE,
+        *ways_round.ALIKE,
+    )
+    INVALID: ClassVar = (
+        "from torch import nn\nclass A(nn.Module):\n    def f(self, x):\n        return x\n    forward = f  # ! review\n",
+        "import torch\nclass A(torch.nn.Module):\n    forward: object = lambda self, x: x  # ! review\n",
+        "import torch\nclass A(torch.nn.Module):\n    act = lambda self, x: x if self.training else x * 1.1  # !\n"
+        "    def forward(self, x):\n        return self.act(self.head(x))\n",
+        *TWO_MODELS,
+        *in_place.FORKS,
+        *hidden_question.FORKS,
+        *ways_round.FORKS,
+    )
     FIXED: ClassVar = FIXED
 
     def check(self, script: Script) -> Iterator[Found]:
@@ -89,6 +106,9 @@ class EvalFork(Rule):
                         f"The training alone changes `{name}`, which gives `{fork.function}` noise or rounding at most."
                     )
                 yield Found(fork.where, what, "Nothing to do.", "info")
+        for node, name, owner in lent_forwards(script):
+            what = f"`{name}` of `{owner}` is given by an assignment, so its two paths are not compared."
+            yield Found(node, what, f"Write it as a method: `def {name}(self, …)`.", "review")
 
 
 def _parted(script: Script, fork: Fork) -> tuple[str, str]:

@@ -82,6 +82,12 @@ class EnvRead(Rule):
         "import os\nn = ''.join(['env', 'iron'])\nx = getattr(os, n).get('LR')  # !\n",
         "import os\nx = vars(os)['environ']['LR']  # !\ny = os.__dict__['environ'].get('B')  # !\n",
         "x = __import__('os').environ['LR']  # !\n",
+        "import os\nx = (os.environ or {})['LR']  # !\ny = 'LR' in (os.environ or {})  # !\n",
+        "import os\nx = (os.environ if y else {}).get('LR')  # !\nz = (os.environ.get or f)('LR')  # !\n",
+        "import os\nx = os.environ._data[b'LR']  # !\ny = os.environ.__or__({})['LR']  # !\n",
+        "import os\nf = os.environ.update\nf = os.environ.get\nx = f('LR', 1)  # !\n",
+        "import os\ndef a():\n    x = {}\n    def b():\n        def c():\n            nonlocal x\n"
+        "            x = os.environ\n        c()\n    b()\n    return x['LR']  # !\n",
         "import importlib\nx = importlib.import_module('os').getenv('LR')  # !\n",
         "import sys\nx = sys.modules['os'].environ['LR']  # !\n",
         "import os\nx = globals()['os'].environ['LR']  # !\n",

@@ -10,7 +10,6 @@ import libcst as cst
 from reviewer.found import Found
 from reviewer.rules.base import Rule
 from reviewer.script import Script
-from reviewer.values import Own
 
 _REMEDY = (
     "Define `def load_for_eval(checkpoint_path, device)` once, at the top level, returning the model in eval mode."
@@ -21,8 +20,8 @@ class NoLoadForEval(Rule):
     """Requires the one function through which the platform gets the model.
 
     What it looks for
-        `load_for_eval` at the top level of the file, once, unconditionally, taking the checkpoint's path and the
-        device as two positional arguments.
+        A function `load_for_eval`, defined at the top level of the file, once, unconditionally, taking the
+        checkpoint's path and the device as two positional arguments.
 
     Why it is refused
         The model server imports the file and calls `load_for_eval(path, device)`. Without it there is nothing to
@@ -38,7 +37,6 @@ class NoLoadForEval(Rule):
         "def load_for_eval(checkpoint_path, device):\n    return None\n",
         "def load_for_eval(path, device, strict=True, *, dtype=None):\n    return None\n",
         "def load_for_eval(*args):\n    return None\n",
-        "def _load(path, device):\n    return None\nload_for_eval = _load\n",
         "import base64\nexec(base64.b64decode('eA=='))\n",
     )
     INVALID: ClassVar = (
@@ -52,6 +50,8 @@ class NoLoadForEval(Rule):
         "def load_for_eval(p, d):\n    return 1\ndef load_for_eval(p, d):  # !\n    return 2\n",
         "class A:  # !\n    def load_for_eval(self, d):\n        return 2\n",
         "load_for_eval = 3  # !\n",
+        "def _load(path, device):\n    return None\nload_for_eval = _load  # !\n",
+        "load_for_eval = lambda path, device: None  # !\n",
     )
 
     def check(self, script: Script) -> Iterator[Found]:
@@ -71,16 +71,11 @@ class NoLoadForEval(Rule):
         if self._depends(script, node):
             yield Found(node, "`load_for_eval` is defined only under a condition.", _REMEDY)
             return
-        functions = (
-            [node]
-            if isinstance(node, cst.FunctionDef)
-            else [v.node for v in script.values.of(node) if isinstance(v, Own)]
-        )
-        if len(functions) != 1 or isinstance(functions[0], cst.ClassDef):
-            yield Found(node, "`load_for_eval` is not a function of this file.", _REMEDY)
+        if not isinstance(node, cst.FunctionDef):  # by another name, what it runs would not be known as its own
+            yield Found(node, "`load_for_eval` is no function that this file defines under that name.", _REMEDY)
             return
-        for reason in _misfits(script, functions[0]):
-            yield Found(functions[0], f"`load_for_eval` {reason}.", _REMEDY)
+        for reason in _misfits(script, node):
+            yield Found(node, f"`load_for_eval` {reason}.", _REMEDY)
 
     def _depends(self, script: Script, node: cst.CSTNode) -> bool:
         conditional = cst.If | cst.For | cst.While | cst.Try | cst.With | cst.FunctionDef | cst.Match

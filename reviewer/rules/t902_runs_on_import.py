@@ -38,6 +38,8 @@ class RunsOnImport(Rule):
     code = "T902"
 
     VALID: ClassVar = (
+        "def main():\n    loss.backward()\ntry:\n    if __name__ == '__main__':\n        main()\nfinally:\n    x()\n",
+        "def main():\n    loss.backward()\nwith open('a') as f:\n    if __name__ == '__main__':\n        main()\n",
         "def main():\n    loss.backward()\nif __name__ == '__main__':\n    main()\n",
         "def main():\n    loss.backward()\nif '__main__' == __name__:\n    main()\nelse:\n    x = 1\n",
         "MAIN = __name__ == '__main__'\nif MAIN:\n    loss.backward()\n",
@@ -58,6 +60,10 @@ class RunsOnImport(Rule):
         "class A:\n    for i in range(3):  # !\n        optimizer.step()\n",
         "import torch\ntorch.ones(1, requires_grad=True).backward()\nfor x in range(3):  # !\n    x.loss.backward()\n",
         "def main():\n    loss.backward()\n_ = [main() for _ in range(1)]  # !\n",
+        "def main():\n    loss.backward()\ndef f(x=main()):  # !\n    pass\n",
+        "def main():\n    loss.backward()\ndef run(f):\n    main()\n@run  # !\ndef g():\n    pass\n",
+        "def main():\n    loss.backward()\ntry:\n    pass\nexcept OSError:\n    main()  # !\n",
+        "def main():\n    loss.backward()\nwith open('a'):\n    main()  # !\n",
     )
 
     def check(self, script: Script) -> Iterator[Found]:
@@ -65,7 +71,7 @@ class RunsOnImport(Rule):
         for statement in script.on_import():
             call = _first_call(script, statement, trainers)
             if call is not None:
-                name = script.tree.code(call.func)
+                name = script.tree.code(call.func if isinstance(call, cst.Call) else call.decorator)
                 yield Found(
                     statement,
                     f"`{name}` runs when the file is imported, and the model server imports it only to load the model.",
@@ -100,16 +106,23 @@ def _trains(script: Script, call: cst.Call) -> bool:
     return method in _TRAINS
 
 
-def _first_call(script: Script, statement: cst.CSTNode, trainers: set[int]) -> cst.Call | None:
+def _calls_one(script: Script, function: cst.BaseExpression, trainers: set[int]) -> bool:
+    """Tell whether what is called here is one of these functions, or makes an object by one."""
+    own = [v.node for v in script.values.of(function) if isinstance(v, Own)]
+    return any(id(entered) in trainers for entered in _entered(script, own))
+
+
+def _first_call(script: Script, statement: cst.CSTNode, trainers: set[int]) -> cst.Call | cst.Decorator | None:
     todo: list[cst.CSTNode] = [statement]
     while todo:
         node = todo.pop()
         if isinstance(node, cst.FunctionDef | cst.Lambda):
             continue
         if isinstance(node, cst.Call):
-            own = [v.node for v in script.values.of(node.func) if isinstance(v, Own)]
-            if _trains(script, node) or any(id(function) in trainers for function in _entered(script, own)):
+            if _trains(script, node) or _calls_one(script, node.func, trainers):
                 return node
+        elif isinstance(node, cst.Decorator) and _calls_one(script, node.decorator, trainers):
+            return node
         todo.extend(children(node))
     return None
 

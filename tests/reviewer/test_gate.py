@@ -47,6 +47,11 @@ def only(text: str | bytes, policy: Policy | None = None) -> tuple[str, int, int
         ("x = (1,\n", "G011", 1, 5),
         ("x = 1\ny = 'a\n", "G011", 2, 5),
         ('x = 1\ny = """a\n"\n', "G011", 2, 5),
+        ("x = f" + "a" * 600 + "\n", "G017", 1, 5),
+        # Where such a line ends a block, Python and the audit's parser do not agree.
+        ("if x:\n    y = 1\n\\\n    z = 2\n", "G018", 3, 1),
+        ("x = 1\n  \\\ny = 2\n", "G018", 2, 3),
+        ("\\\r\n\\\r\nx = 1\r\n", "G018", 1, 1),
     ],
 )
 def test_a_malformed_file_is_refused_with_its_place(text: str | bytes, code: str, line: int, column: int) -> None:
@@ -68,6 +73,8 @@ def test_the_size_limit_is_the_policys() -> None:
         "s = '((((((' * 3\n" * 300,
         "x = 1\r\ny = 2\r\n",
         "t = 1 \\\n    + 2\n",
+        "s = 'one \\\r\n  two \\\\ \\r'\r\nt = 1 \\\r\n  + 2\r\n",
+        "t = (\n\\\n  1)\n",
     ],
 )
 def test_honest_text_passes_the_gate(text: str) -> None:
@@ -83,8 +90,11 @@ def test_cutting_a_text_into_stretches_changes_nothing(pieces: list[str]) -> Non
     """What is measured stretch by stretch is what one pass over every token finds."""
     text = "".join(pieces)
     ascii_only = text.replace("ä", "a")
-    assert (fault_of(ascii_only) is None) == (_measure(ascii_only, 0, len(ascii_only)) is None)
-    if fault_of(ascii_only) is None:
+    found = fault_of(ascii_only)
+    if found is not None and found.code == "G018":
+        return  # that is no question of measure
+    assert (found is None) == (_measure(ascii_only, 0, len(ascii_only)) is None)
+    if found is None:
         outside = _QUIET.sub("", text)
         assert (fault_of(text) is None) == outside.isascii()
 

@@ -133,6 +133,8 @@ def _used(script: Script, node: cst.CSTNode) -> Iterator[Read]:
             yield Read(parent, "whole")  # `os.environ._data`, `os.environ.__or__`
         case cst.Attribute() | cst.AsName() | cst.AssignTarget() | cst.ImportAlias() | cst.Param() | cst.Expr():
             return
+        case cst.NameItem():
+            return  # of `global` and `nonlocal`
         case cst.Assign() | cst.NamedExpr() | cst.IfExp() | cst.BooleanOperation() | cst.Return() | cst.Del():
             return  # the name, or the larger expression, is looked at in its own right
         case cst.AnnAssign() if parent.annotation is not node:

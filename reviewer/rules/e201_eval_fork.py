@@ -60,7 +60,7 @@ class EvalFork(Rule):
         *ways_round.ALIKE,
     )
     INVALID: ClassVar = (
-        "from torch import nn\nclass A(nn.Module):\n    def f(self, x):\n        return x\n    forward = f  # ! review\n",
+        "from torch import nn\nclass A(nn.Module):\n    def f(s, x):\n        return x\n    forward = f  # ! review\n",
         "import torch\nclass A(torch.nn.Module):\n    forward: object = lambda self, x: x  # ! review\n",
         "import torch\nclass A(torch.nn.Module):\n    act = lambda self, x: x if self.training else x * 1.1  # !\n"
         "    def forward(self, x):\n        return self.act(self.head(x))\n",

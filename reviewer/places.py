@@ -1,10 +1,10 @@
 """Finds the exact places of a few nodes without writing the whole file back.
 
 Writing a libcst tree back, which is how libcst itself finds positions, costs a third of the parse. On which line a
-statement begins is known without that (`lines.py`). So the tree is descended statement by statement, only towards the
-wanted nodes; a plain statement is given to the compiler, alone, which places what is in it; of another one the head is
-written back, and its first character is where its line begins. If text and tree ever disagree about the lines, the
-whole file is written back after all.
+statement begins is known without that (`logicallines.py`). So the tree is descended statement by statement, only
+towards the wanted nodes; a plain statement is given to the compiler, alone, which places what is in it; of another one
+the head is written back, and its first character is where its line begins. If text and tree ever disagree about the
+lines, the whole file is written back after all.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import libcst as cst
 from libcst._nodes.internal import CodegenState
 
 from reviewer.gate import syntax_of
-from reviewer.lines import Lines, parts
+from reviewer.logicallines import LogicalLines, parts
 from reviewer.nodes import children
 from reviewer.pairs import paired
 
@@ -36,6 +36,8 @@ class Span:
 
 
 _APART = (cst.IndentedBlock, cst.If, cst.Else, cst.ExceptHandler, cst.ExceptStarHandler, cst.Finally, cst.MatchCase)
+# What is wrong with a statement is told of the whole text.
+_UNREADABLE = (SyntaxError, ValueError, MemoryError, RecursionError)
 
 
 class Places:
@@ -44,6 +46,7 @@ class Places:
     def __init__(self, text: str, module: cst.Module, parents: dict[int, cst.CSTNode]) -> None:
         self._text, self._module, self._parents = text, module, parents
         self._starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
+        self._lines = LogicalLines(text, module)
 
     def of(self, wanted: Sequence[cst.CSTNode]) -> dict[int, Span]:
         """Return the places of these nodes by their id."""
@@ -55,11 +58,7 @@ class Places:
                 self._towards.add(id(above))
                 above = self._parents.get(id(above))
         found: dict[int, Span] = {}
-        try:
-            self._lines = Lines(self._text, self._module)
-        except ValueError:
-            pass  # text and tree disagree
-        else:
+        if self._lines.agree:
             self._block(self._module.body, found)
         if len(found) < len(self._wanted):
             state = _Writer(self._module, self._wanted)
@@ -102,12 +101,7 @@ class Places:
         piece = self._text[start:end]
         try:
             compiled = syntax_of(piece).body
-        except (
-            SyntaxError,
-            ValueError,
-            MemoryError,
-            RecursionError,
-        ):  # what is wrong with it is said of the whole text
+        except _UNREADABLE:
             return False
         pairs = paired(node.body[0], compiled[0], inside) if len(compiled) == 1 else None
         if pairs is None:

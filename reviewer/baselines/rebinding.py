@@ -57,7 +57,7 @@ def doubts(script: Script, inside: Inside, imports: dict[str, str]) -> Iterator[
             if outside(mention) and (done := _done_to(script, mention, name in inside.classes | inside.functions)):
                 yield mention, f"{done} `{name}`"
     yield from _by_text(script, inside, outside)
-    from reviewer.finding.frozen_objects import put_into  # it says what this module's names are for
+    from reviewer.matchers.frozen_objects import put_into  # it says what this module's names are for
 
     yield from put_into(script, inside, outside)
 

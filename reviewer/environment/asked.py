@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from reviewer.dataflow.sources import is_of_checkpoint
 from reviewer.environment.hosts import ASKING, ASKING_METHODS, CALLED, FAMILIES, OF_FILES, SAID, Kind
 from reviewer.files.paths import HOLE, leads_outside, shown
 from reviewer.files.reads import DATA_END, MANY, written
 from reviewer.files.splits import is_own
-from reviewer.following.sources import is_of_checkpoint
 from reviewer.script import Script
 from reviewer.wording import clip
 

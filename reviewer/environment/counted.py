@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 import libcst as cst
 
 from reviewer.budget import TooMuch
+from reviewer.dataflow.branches import onwards, read_in
+from reviewer.dataflow.endings import statements
 from reviewer.fold import UNKNOWN
-from reviewer.following.branches import onwards, read_in
-from reviewer.following.endings import statements
 from reviewer.script import Script
 
 _MOST = 160  # places that one value is followed to

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from reviewer.dataflow.pieces import joined_texts
 from reviewer.fold import UNKNOWN
-from reviewer.following.pieces import joined_texts
 from reviewer.script import Script
 from reviewer.values import ENVIRONMENT_NAMES
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from reviewer.dataflow.branches import read_in
+from reviewer.dataflow.sources import sources
 from reviewer.environment.flags import find_flags
-from reviewer.following.branches import read_in
-from reviewer.following.sources import sources
 from reviewer.script import Script
 
 _PARSERS = (

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import libcst as cst
 
+from reviewer.dataflow.uses import once
 from reviewer.environment.variables import set_variables
-from reviewer.finding.stored import stored
 from reviewer.fold import UNKNOWN
-from reviewer.following.uses import once
+from reviewer.matchers.stored import stored
 from reviewer.script import Script
 
 _VARIABLE = re.compile(

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from reviewer.dataflow.endings import ends, statements
 from reviewer.evaluation.behind import is_given
 from reviewer.evaluation.training_only import only_in_training
-from reviewer.finding.named_calls import named_calls
-from reviewer.following.endings import ends, statements
+from reviewer.matchers.named_calls import named_calls
 from reviewer.script import Script
 
 _LYING = frozenset({"is_contiguous", "is_pinned", "stride", "is_shared"})

@@ -15,9 +15,9 @@ import libcst as cst
 
 from reviewer.evaluation.at_evaluation import only_for_scoring
 from reviewer.evaluation.built_for_scoring import SETTING
-from reviewer.finding.attributes import stores
 from reviewer.fold import UNKNOWN
 from reviewer.found import Found
+from reviewer.matchers.attributes import stores
 from reviewer.scope import parameters
 from reviewer.script import Script
 from reviewer.training.trained_model import class_of, given_to, method_of

@@ -15,8 +15,8 @@ from typing import Literal
 import libcst as cst
 
 from reviewer.evaluation.last_set import LastSet
-from reviewer.finding.named_calls import word_of
 from reviewer.fold import UNKNOWN, names_in
+from reviewer.matchers.named_calls import word_of
 from reviewer.nodes import children
 from reviewer.scope import dotted, parameters
 from reviewer.script import Script

@@ -6,7 +6,7 @@ import re
 
 import libcst as cst
 
-from reviewer.finding.named_calls import word_of
+from reviewer.matchers.named_calls import word_of
 from reviewer.nodes import children
 from reviewer.script import Script
 from reviewer.training.judged import is_loss_name, loss_of

@@ -8,7 +8,7 @@ import libcst as cst
 
 from reviewer.evaluation.outputs import made_of
 from reviewer.evaluation.training_only import only_in_training
-from reviewer.finding.named_calls import named_calls
+from reviewer.matchers.named_calls import named_calls
 from reviewer.script import Script
 
 _DRAWN = frozenset(

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from reviewer.evaluation.passing_on import passed_on
-from reviewer.finding.attributes import Store, stores
 from reviewer.found import Found
+from reviewer.matchers.attributes import Store, stores
 from reviewer.script import Script
 from reviewer.training.trained_model import method_of
 

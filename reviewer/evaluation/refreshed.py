@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import libcst as cst
 
+from reviewer.dataflow.endings import statements
 from reviewer.evaluation.made_of import MadeOf
-from reviewer.finding.attributes import Store
-from reviewer.finding.stored import stored
 from reviewer.fold import names_in
-from reviewer.following.endings import statements
+from reviewer.matchers.attributes import Store
+from reviewer.matchers.stored import stored
 from reviewer.script import Script
 
 _START = frozenset({"None", "True", "False"})

@@ -9,7 +9,7 @@ import libcst as cst
 from reviewer.evaluation.layouts import Layouts
 from reviewer.evaluation.outputs import made_of
 from reviewer.evaluation.training_only import only_in_training
-from reviewer.finding.named_calls import named_calls, word_of
+from reviewer.matchers.named_calls import named_calls, word_of
 from reviewer.script import Script
 
 _RECURRENT = frozenset({"torch.nn.RNN", "torch.nn.GRU", "torch.nn.LSTM"})

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from reviewer.dataflow.code_values import is_code, is_same
+from reviewer.dataflow.uses import taken
 from reviewer.evaluation.at_evaluation import only_for_scoring
 from reviewer.evaluation.built_for_scoring import SETTING
-from reviewer.finding.attributes import Store, stores
 from reviewer.fold import UNKNOWN
-from reviewer.following.code_values import is_code, is_same
-from reviewer.following.uses import taken
 from reviewer.found import Found
+from reviewer.matchers.attributes import Store, stores
 from reviewer.script import Script
 from reviewer.training.trained_model import class_of
 

@@ -6,9 +6,9 @@ from weakref import WeakKeyDictionary
 
 import libcst as cst
 
+from reviewer.dataflow.endings import statements
 from reviewer.evaluation.flow import TRAIN_FLAG
 from reviewer.evaluation.targets import TARGET
-from reviewer.following.endings import statements
 from reviewer.script import Script
 
 _HOPS = 3

@@ -8,8 +8,8 @@ import libcst as cst
 
 from reviewer.evaluation.made_of import MadeOf
 from reviewer.evaluation.truths import Truths
-from reviewer.finding.named_calls import word_of
 from reviewer.fold import UNKNOWN
+from reviewer.matchers.named_calls import word_of
 from reviewer.nodes import children
 from reviewer.scope import dotted, parameters
 from reviewer.script import Script

@@ -8,7 +8,7 @@ import libcst as cst
 
 from reviewer.evaluation.made_of import MadeOf
 from reviewer.evaluation.truths import Truths
-from reviewer.finding.named_calls import word_of
+from reviewer.matchers.named_calls import word_of
 from reviewer.script import Script
 from reviewer.values import Own
 

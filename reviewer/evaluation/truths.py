@@ -6,8 +6,8 @@ import re
 
 import libcst as cst
 
-from reviewer.finding.named_calls import word_of
 from reviewer.fold import names_in
+from reviewer.matchers.named_calls import word_of
 from reviewer.scope import parameters
 from reviewer.script import Script
 from reviewer.training.judged import Loss, root

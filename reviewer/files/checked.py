@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from reviewer.following.endings import ends, statements
+from reviewer.dataflow.endings import ends, statements
 from reviewer.scope import dotted
 from reviewer.script import Script
 

@@ -16,8 +16,8 @@ from weakref import WeakKeyDictionary
 import libcst as cst
 
 from reviewer.files.splits import SPLITS, constants, is_file
-from reviewer.finding.attributes import Store
-from reviewer.finding.stored import stored
+from reviewer.matchers.attributes import Store
+from reviewer.matchers.stored import stored
 from reviewer.nodes import children
 from reviewer.scope import Function
 from reviewer.script import Script

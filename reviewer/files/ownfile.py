@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from reviewer.following.helpers import where_given
+from reviewer.dataflow.helpers import where_given
 from reviewer.script import Script
 
 _KIT = frozenset({"prepare.__file__", "prepare.__spec__.origin"})

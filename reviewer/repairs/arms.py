@@ -20,7 +20,7 @@ from reviewer.evaluation.targets import TARGET
 from reviewer.fold import names_in
 from reviewer.found import Edit
 from reviewer.layout import Unplaced
-from reviewer.nodes import children
+from reviewer.nodes import below
 from reviewer.repairs.bracketing import bracketed
 from reviewer.repairs.closing import closed, closed_arm
 from reviewer.repairs.edits import Overlap, apply, changes
@@ -99,7 +99,7 @@ def _answered(script: Script, seen: Comparison) -> Candidate:
         known = _truth(place, question, answer) if isinstance(above, cst.If | cst.IfExp) else None
         if isinstance(above, cst.If) and above.test is place and known is not None:
             kept, lost = (above.body, above.orelse) if known else (above.orelse, above.body)
-            ends = targets and lost is not None and any(isinstance(n, cst.Return) for n in _all(lost))
+            ends = targets and lost is not None and any(isinstance(n, cst.Return) for n in below(lost))
             if ends or not _can_be_scored(kept, targets):
                 return ()
             edits += closed(script, above, known)
@@ -176,17 +176,9 @@ def _alone(script: Script, line: cst.BaseSmallStatement) -> cst.CSTNode:
     """Return a statement, or the `if` that asks nothing but whether to run it."""
     block = script.tree.parent(script.tree.parent(line) or line)
     test = script.tree.parent(block) if isinstance(block, cst.IndentedBlock) and len(block.body) == 1 else None
-    if isinstance(test, cst.If) and test.orelse is None and not any(isinstance(n, cst.Call) for n in _all(test.test)):
+    if isinstance(test, cst.If) and test.orelse is None and not any(isinstance(n, cst.Call) for n in below(test.test)):
         return test
     return line
-
-
-def _all(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    todo = [node]
-    while todo:
-        one = todo.pop()
-        yield one
-        todo.extend(children(one))
 
 
 def _parts(node: cst.BaseExpression) -> Iterator[cst.BaseExpression]:

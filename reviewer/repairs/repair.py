@@ -25,12 +25,12 @@ import libcst as cst
 from reviewer import gate
 from reviewer.audit import audit
 from reviewer.budget import MOST_STEPS
-from reviewer.finding.dead import Dead, find_dead
-from reviewer.finding.unused import can_go
 from reviewer.fix import Edited, Fixed
 from reviewer.found import Edit, Found
 from reviewer.launch import LaunchFacts
 from reviewer.layout import Unplaced
+from reviewer.matchers.dead import Dead, find_dead
+from reviewer.matchers.unused import can_go
 from reviewer.policy import Policy
 from reviewer.repairs.edits import Change, Overlap, apply, changes
 from reviewer.repairs.grouping import Group, fitting

@@ -8,8 +8,8 @@ from typing import ClassVar
 import libcst as cst
 
 from reviewer.examples.boundary import INVALID, VALID
-from reviewer.finding.shadows import is_fallback
 from reviewer.found import Found
+from reviewer.matchers.shadows import is_fallback
 from reviewer.report import Severity
 from reviewer.rules.base import Rule
 from reviewer.script import Script

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.finding.shadows import Shadow, imported, shadows
 from reviewer.found import Found
+from reviewer.matchers.shadows import Shadow, imported, shadows
 from reviewer.rules.base import Rule
 from reviewer.scope import Scope
 from reviewer.script import Script

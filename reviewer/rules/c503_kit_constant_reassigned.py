@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.finding.kit_parts import find_parts
-from reviewer.finding.shadows import imported, shadows
-from reviewer.finding.stored import stored
 from reviewer.found import Found
+from reviewer.matchers.kit_parts import find_parts
+from reviewer.matchers.shadows import imported, shadows
+from reviewer.matchers.stored import stored
 from reviewer.rules.base import Rule
 from reviewer.script import Script
 

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.dataflow.helpers import where_given
 from reviewer.environment.variables import set_variables
 from reviewer.fold import UNKNOWN
-from reviewer.following.helpers import where_given
 from reviewer.found import Found
 from reviewer.report import Severity
 from reviewer.rules.base import Rule

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.finding.optional import use_of_optional
 from reviewer.found import Found
+from reviewer.matchers.optional import use_of_optional
 from reviewer.report import Severity
 from reviewer.rules.base import Rule
 from reviewer.scope import dotted

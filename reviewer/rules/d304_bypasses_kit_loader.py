@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.dataflow.sources import is_of_checkpoint
 from reviewer.files.paths import HOLE
 from reviewer.files.reads import ARRAYS, DATA_END, Read, find_reads
 from reviewer.files.splits import is_file, is_own
 from reviewer.fold import names_in
-from reviewer.following.sources import is_of_checkpoint
 from reviewer.found import Found
 from reviewer.rules.base import Rule
 from reviewer.script import Script

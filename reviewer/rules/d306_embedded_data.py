@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from reviewer.examples import remarks
-from reviewer.finding.embedded import find_data
 from reviewer.found import Found
+from reviewer.matchers.embedded import find_data
 from reviewer.rules.base import Rule
 from reviewer.script import Script
 

@@ -8,12 +8,12 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.dataflow.endings import statements
+from reviewer.dataflow.sources import sources
 from reviewer.evaluation.at_evaluation import loaders
 from reviewer.evaluation.loaded import LOADS
 from reviewer.examples.selection import CHOSEN, LAST
 from reviewer.fold import names_in
-from reviewer.following.endings import statements
-from reviewer.following.sources import sources
 from reviewer.found import Found
 from reviewer.nodes import children
 from reviewer.rules.base import Rule

@@ -9,12 +9,12 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.dataflow.helpers import where_given
+from reviewer.dataflow.pieces import joined_texts
 from reviewer.files.gathered import gathering
 from reviewer.files.reads import find_reads
 from reviewer.files.splits import FOLDERS, NAMES, SPLITS, constants, is_file, is_key, is_used
 from reviewer.fold import names_in
-from reviewer.following.helpers import where_given
-from reviewer.following.pieces import joined_texts
 from reviewer.found import Found
 from reviewer.repairs.validating import removal
 from reviewer.report import Severity

@@ -7,15 +7,15 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.dataflow.endings import ends
 from reviewer.evaluation.asks_form import asks_form
 from reviewer.evaluation.layouts import Layout, Layouts
 from reviewer.evaluation.outputs import made_of
 from reviewer.evaluation.training_only import only_in_training
 from reviewer.examples.batch import HONEST, MIXING
-from reviewer.finding.named_calls import named_calls
 from reviewer.fold import UNKNOWN
-from reviewer.following.endings import ends
 from reviewer.found import Found
+from reviewer.matchers.named_calls import named_calls
 from reviewer.rules.base import Rule
 from reviewer.script import Script
 from reviewer.values import Own

@@ -8,8 +8,8 @@ from typing import ClassVar
 import libcst as cst
 
 from reviewer.examples.selected import HONEST, LOOKS_LIKE, SELECTED
-from reviewer.finding.named_calls import named_calls
 from reviewer.found import Found
+from reviewer.matchers.named_calls import named_calls
 from reviewer.rules.base import Rule
 from reviewer.script import Script
 from reviewer.training.alternatives import are_alternatives

@@ -10,10 +10,10 @@ from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.finding.idle_attempts import idle_attempts
-from reviewer.finding.too_early import always_failing
-from reviewer.following.endings import Tested, ends, statements
+from reviewer.dataflow.endings import Tested, ends, statements
 from reviewer.found import Edit, Found
+from reviewer.matchers.idle_attempts import idle_attempts
+from reviewer.matchers.too_early import always_failing
 from reviewer.nodes import children
 from reviewer.repairs.closing import unfolded
 from reviewer.rules.base import Rule

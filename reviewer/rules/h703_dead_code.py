@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.finding.dead import Dead, find_dead
-from reviewer.finding.idle_attempts import idle_attempts
-from reviewer.finding.idle_knobs import idle_knobs
 from reviewer.found import Found
+from reviewer.matchers.dead import Dead, find_dead
+from reviewer.matchers.idle_attempts import idle_attempts
+from reviewer.matchers.idle_knobs import idle_knobs
 from reviewer.rules.base import Rule
 from reviewer.script import Script
 

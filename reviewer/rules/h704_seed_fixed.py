@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.dataflow.endings import statements
+from reviewer.dataflow.helpers import where_given
 from reviewer.fold import UNKNOWN
-from reviewer.following.endings import statements
-from reviewer.following.helpers import where_given
 from reviewer.found import Edit, Found
 from reviewer.rules.base import Rule
 from reviewer.script import Script

@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.dataflow.sources import is_of_checkpoint, sources
 from reviewer.environment.typed_in import find_typed
 from reviewer.files.reads import ARRAYS, Read, find_reads
 from reviewer.files.siblings import find_siblings, gives_values, is_settings
-from reviewer.finding.unlisted import find_unlisted, is_listed
-from reviewer.following.sources import is_of_checkpoint, sources
 from reviewer.found import Found
+from reviewer.matchers.unlisted import find_unlisted, is_listed
 from reviewer.report import Severity
 from reviewer.rules.base import Rule
 from reviewer.script import Script

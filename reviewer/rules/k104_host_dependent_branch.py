@@ -9,13 +9,13 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.dataflow.branches import branches
+from reviewer.dataflow.endings import ends, statements
 from reviewer.environment.asked import asked
 from reviewer.environment.counted import is_counted
 from reviewer.environment.hosts import ASKING, ASKING_METHODS, TELLING, Kind
 from reviewer.examples import counted
 from reviewer.fold import UNKNOWN, names_in
-from reviewer.following.branches import branches
-from reviewer.following.endings import ends, statements
 from reviewer.found import Found
 from reviewer.report import Severity
 from reviewer.rules.base import Rule

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from reviewer.finding.legible import signs
 from reviewer.found import Found
+from reviewer.matchers.legible import signs
 from reviewer.rules.base import Rule
 from reviewer.script import Script
 

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.finding.programs import OTHERS, TAKE_A_COMMAND, UNMISTAKABLE, only_asks, program_of, spawning
-from reviewer.following.helpers import where_given
+from reviewer.dataflow.helpers import where_given
 from reviewer.found import Found
+from reviewer.matchers.programs import OTHERS, TAKE_A_COMMAND, UNMISTAKABLE, only_asks, program_of, spawning
 from reviewer.rules.base import Rule
 from reviewer.script import Script
 from reviewer.values import ATTRGETTER, METHODCALLER

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.finding.native import COMPILING, DRIVERS, LOADING, PACKAGES, UNMISTAKABLE
-from reviewer.following.uses import taken, used
+from reviewer.dataflow.uses import taken, used
 from reviewer.found import Found
+from reviewer.matchers.native import COMPILING, DRIVERS, LOADING, PACKAGES, UNMISTAKABLE
 from reviewer.rules.base import Rule
 from reviewer.scope import dotted
 from reviewer.script import Script

@@ -8,12 +8,12 @@ from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.finding.attributes import CHANGING, Store, stores
-from reviewer.finding.patchable import DECIDING, TABLES, WATCHED, foreign, is_settings, is_torch_operator
+from reviewer.dataflow.code_values import is_code, is_same
+from reviewer.dataflow.meant import Meant
 from reviewer.fold import UNKNOWN
-from reviewer.following.code_values import is_code, is_same
-from reviewer.following.meant import Meant
 from reviewer.found import Found
+from reviewer.matchers.attributes import CHANGING, Store, stores
+from reviewer.matchers.patchable import DECIDING, TABLES, WATCHED, foreign, is_settings, is_torch_operator
 from reviewer.rules.base import Rule
 from reviewer.script import Script
 from reviewer.values import Own, Ref

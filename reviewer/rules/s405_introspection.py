@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import libcst as cst
 
-from reviewer.finding.inspected import read_sources
-from reviewer.following.uses import once, taken, used
+from reviewer.dataflow.uses import once, taken, used
 from reviewer.found import Found
+from reviewer.matchers.inspected import read_sources
 from reviewer.report import Severity
 from reviewer.rules.base import Rule
 from reviewer.script import Script

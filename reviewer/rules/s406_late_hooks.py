@@ -7,13 +7,13 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.dataflow.helpers import where_given
+from reviewer.dataflow.uses import used
 from reviewer.files.writing import writes
-from reviewer.finding.stored import stored
-from reviewer.finding.tidying import only_tidies
 from reviewer.fold import UNKNOWN
-from reviewer.following.helpers import where_given
-from reviewer.following.uses import used
 from reviewer.found import Found
+from reviewer.matchers.stored import stored
+from reviewer.matchers.tidying import only_tidies
 from reviewer.report import Severity
 from reviewer.rules.base import Rule
 from reviewer.script import Script

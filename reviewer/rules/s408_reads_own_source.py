@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from reviewer.finding.own_text import find_own_reads
 from reviewer.found import Found
+from reviewer.matchers.own_text import find_own_reads
 from reviewer.rules.base import Rule
 from reviewer.script import Script
 

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.dataflow.certain import is_dead
 from reviewer.files.written import find_writes
-from reviewer.following.certain import is_dead
 from reviewer.found import Found
 from reviewer.rules.base import Rule
 from reviewer.script import Script

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import libcst as cst
 
+from reviewer.dataflow.certain import ending_early, is_certain
 from reviewer.environment.argv import find_words
 from reviewer.environment.flags import find_flags
 from reviewer.environment.launched import give
-from reviewer.following.certain import ending_early, is_certain
 from reviewer.found import Found
 from reviewer.launch import LaunchFacts
 from reviewer.policy import LAUNCHER_VARIABLES

@@ -8,7 +8,7 @@ from typing import Literal
 
 import libcst as cst
 
-from reviewer.following.uses import taken, used
+from reviewer.dataflow.uses import taken, used
 from reviewer.script import Script
 from reviewer.training.learned import is_optimizer, is_parameter, lists_parameters, makes_optimizer
 from reviewer.values import Own

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
+from reviewer.dataflow.helpers import where_given
+from reviewer.dataflow.ways import Guard, Order, Way, guards, is_loop, regions, ways
 from reviewer.fold import UNKNOWN, names_in
-from reviewer.following.helpers import where_given
-from reviewer.following.ways import Guard, Order, Way, guards, is_loop, regions, ways
 from reviewer.report import Severity
 from reviewer.script import Script
 from reviewer.training.ranks import who

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from reviewer.evaluation.targets import TARGET
-from reviewer.finding.named_calls import named_calls
+from reviewer.matchers.named_calls import named_calls
 from reviewer.script import Script
 
 _LOSS = re.compile(r"\w*cross_entropy\w*|nll_loss|\w*(xent|_ce)(_loss)?|ce_loss|criterion|CrossEntropyLoss|NLLLoss")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from reviewer.evaluation.targets import TARGET
-from reviewer.finding.named_calls import named_calls, word_of
+from reviewer.matchers.named_calls import named_calls, word_of
 from reviewer.nodes import children
 from reviewer.scope import parameters
 from reviewer.script import Script

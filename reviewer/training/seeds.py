@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from reviewer.following.sources import sources
+from reviewer.dataflow.sources import sources
 from reviewer.script import Script
 
 _TORCH = ("cuda", "cuda.random", "mps", "xpu", "npu", "mtia", "accelerator")

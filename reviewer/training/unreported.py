@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from reviewer.following.ways import is_loop
+from reviewer.dataflow.ways import is_loop
 from reviewer.script import Script
 from reviewer.training.adapting import IN_PLACE
 from reviewer.training.learned import is_parameter

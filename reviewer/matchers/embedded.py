@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from reviewer.finding.remarks import find_remarks
+from reviewer.matchers.remarks import find_remarks
 from reviewer.script import Script
 
 LONGEST = 512  # characters of one string that nobody can read

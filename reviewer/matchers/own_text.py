@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from reviewer.dataflow.uses import used
 from reviewer.files.ownfile import is_own_file
 from reviewer.files.writing import writes
-from reviewer.finding.inspected import read_sources
-from reviewer.following.uses import used
+from reviewer.matchers.inspected import read_sources
 from reviewer.script import Script
 
 _OPENING = ("builtins.open", "io.open", "codecs.open", "io.open_code", "tokenize.open", "io.FileIO", "os.open")

@@ -7,8 +7,8 @@ from typing import Literal
 
 import libcst as cst
 
+from reviewer.dataflow.endings import statements
 from reviewer.fold import names_in
-from reviewer.following.endings import statements
 from reviewer.script import Script
 
 _FAILING = frozenset({"builtins.ImportError", "builtins.ModuleNotFoundError", "builtins.Exception"})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import libcst as cst
 
+from reviewer.dataflow.endings import statements
 from reviewer.fold import UNKNOWN
-from reviewer.following.endings import statements
 from reviewer.script import Script
 
 _HOPS = 4

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from reviewer.finding.own_text import find_own_reads
+from reviewer.matchers.own_text import find_own_reads
 from reviewer.script import Script
 
 WRITTEN = 24_576  # characters of comments, or of docstrings, in a script that reads its own text

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from reviewer.finding.unused import looks_up_names, texts_naming
 from reviewer.fold import UNKNOWN
+from reviewer.matchers.unused import looks_up_names, texts_naming
 from reviewer.scope import dotted
 from reviewer.script import Script
 

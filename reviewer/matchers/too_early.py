@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from reviewer.finding.unused import looks_up_names
-from reviewer.following.endings import ends
+from reviewer.dataflow.endings import ends
+from reviewer.matchers.unused import looks_up_names
 from reviewer.nodes import children
 from reviewer.script import Script
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 import libcst as cst
 
-from reviewer.following.helpers import where_given
+from reviewer.dataflow.helpers import where_given
 from reviewer.script import Script
 from reviewer.values import Own
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from weakref import WeakKeyDictionary
 
-from reviewer.finding.attributes import Store, stores
+from reviewer.matchers.attributes import Store, stores
 from reviewer.script import Script
 
 _KNOWN: WeakKeyDictionary[Script, Mapping[str, Sequence[Store]]] = WeakKeyDictionary()

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from reviewer.environment.env_reads import find_reads
-from reviewer.finding.unused import looks_up_names, texts_naming
 from reviewer.fold import UNKNOWN
+from reviewer.matchers.unused import looks_up_names, texts_naming
 from reviewer.nodes import children
 from reviewer.script import Script
 from reviewer.values import Ref

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from reviewer.finding.attributes import Store
-from reviewer.finding.stored import stored
-from reviewer.following.endings import ends
+from reviewer.dataflow.endings import ends
+from reviewer.matchers.attributes import Store
+from reviewer.matchers.stored import stored
 from reviewer.scope import Binding
 from reviewer.script import Script
 

@@ -15,16 +15,17 @@ import libcst as cst
 from reviewer.shape import logical_lines
 
 
-class Lines:
-    """The logical lines of one module, by the statements and the parts of statements that begin on them."""
+class LogicalLines:
+    """The logical lines of one module, by the statements and the parts of statements that begin on them.
+
+    They mean nothing unless text and tree `agree`.
+    """
 
     def __init__(self, text: str, module: cst.Module) -> None:
-        """Count. Raises ValueError where text and tree do not agree."""
         self._lines = logical_lines(text)
         self._heads: dict[int, int] = {}
         self._ends: dict[int, int] = {}
-        if self._block(module.body, 0) != len(self._lines):
-            raise ValueError("the tree has other lines than the text")
+        self.agree = self._block(module.body, 0) == len(self._lines)
 
     def head(self, statement: cst.CSTNode) -> tuple[int, int]:
         """Return where the line of a head begins and ends: a statement's, without decorators, or an `else`'s."""

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 import libcst as cst
 
 from reviewer.baselines.rebinding import Doubt, Inside
-from reviewer.finding.attributes import stores
-from reviewer.following.uses import taken
+from reviewer.dataflow.uses import taken
+from reviewer.matchers.attributes import stores
 from reviewer.script import Script
 from reviewer.training.trained_model import class_of
 from reviewer.values import Own

@@ -13,10 +13,10 @@ from typing import Any, Literal
 
 import libcst as cst
 
-from reviewer.finding.unused import looks_up_names, unused
 from reviewer.fold import UNKNOWN
 from reviewer.found import Edit
-from reviewer.nodes import children
+from reviewer.matchers.unused import looks_up_names, unused
+from reviewer.nodes import below, children
 from reviewer.repairs.closing import closed, closed_arm
 from reviewer.script import Script
 
@@ -160,7 +160,7 @@ def _unless_local(script: Script, lost: cst.CSTNode | None, edits: Edits) -> Seq
     if lost is None or not isinstance(function, cst.FunctionDef):
         return edits()
     scope = script.scopes.scope(function)
-    inner = {id(node) for node in _within(lost)}
+    inner = {id(node) for node in below(lost)}
     for name, bindings in scope.names.items():
         script.budget.spend()
         if all(id(binding.node) in inner for binding in bindings) and scope.parent and scope.parent.find(name):
@@ -168,11 +168,3 @@ def _unless_local(script: Script, lost: cst.CSTNode | None, edits: Edits) -> Seq
             if any(above is function for use in uses for above in script.tree.ancestors(use)):
                 return ()
     return edits()
-
-
-def _within(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    todo = [node]
-    while todo:
-        one = todo.pop()
-        yield one
-        todo.extend(children(one))

@@ -233,7 +233,7 @@ class Comparison:
                 # What is made of a loss, or of the targets themselves, is a loss.
                 if part != self.terms.none and not is_loss(self.terms, part, run.losses, run.targets):
                     found.append(part)
-        return list(dict.fromkeys(self.terms.plain(f, training) for f in found))
+        return list(dict.fromkeys(self.terms.told(f, training) for f in found))
 
     def _unscored(self, scored: list[int]) -> Iterator[int]:
         """Yield what training returns, or computes a returned loss of, where evaluation never says anything like it.
@@ -249,7 +249,7 @@ class Comparison:
                 said = [j for j in run.judged if j in inside]
             else:
                 said = [returned] if returned != self.terms.none else []
-            plain = [self.terms.plain(s, True) for s in said]
+            plain = [self.terms.told(s, True) for s in said]
             if plain and not heard & {*plain, *(p for one in plain for p in self._parted(one))}:
                 yield plain[0]
 

@@ -229,6 +229,20 @@ class Terms:
             return inner[1] if inner[0] == EVERY else None
         return None
 
+    def told(self, number: int, training: bool) -> int:
+        """Return what a value says about the next token, plain: of all rows, and before it is normalised."""
+        plain = self.plain(number, training)
+        term, parts = self._terms[plain], self.parts(plain)
+        if term[0] == "each" and self._data[parts[0]] and self._terms[parts[0]][0] not in _HOLDING:
+            return self.plain(parts[0], training)  # a loop over the rows of a batch
+        if str(term[0]).endswith(".log_softmax") and len(parts) == 2 and self._is_last(parts[1]):
+            return self.plain(parts[0], training)
+        return plain
+
+    def _is_last(self, number: int) -> bool:
+        """Tell whether a term is -1."""
+        return self._terms[number][0] == "op Minus" and self._terms[self.parts(number)[0]] == ("'1",)
+
     def _holds(self, number: int, part: int, training: bool) -> bool:
         """Tell whether a term has another one in it, cast and reshaped as it may be."""
         below = self.below(number)

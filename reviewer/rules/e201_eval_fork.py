@@ -11,7 +11,7 @@ import libcst as cst
 from reviewer.evaluation.forks import Fork
 from reviewer.evaluation.lent_forward import lent_forwards
 from reviewer.evaluation.refreshed import refreshes_constants
-from reviewer.examples import hidden_question, in_place, ways_round
+from reviewer.examples import hidden_question, in_place, likelihood, ways_round
 from reviewer.examples.eval_fork import ONE_MODEL, TWO_MODELS
 from reviewer.examples.fork import FIXED
 from reviewer.found import Found
@@ -58,6 +58,7 @@ class EvalFork(Rule):
         *in_place.ALIKE,
         *hidden_question.ALIKE,
         *ways_round.ALIKE,
+        *likelihood.ALIKE,
     )
     INVALID: ClassVar = (
         "from torch import nn\nclass A(nn.Module):\n    def f(s, x):\n        return x\n    forward = f  # ! review\n",
@@ -68,6 +69,7 @@ class EvalFork(Rule):
         *in_place.FORKS,
         *hidden_question.FORKS,
         *ways_round.FORKS,
+        *likelihood.FORKS,
     )
     FIXED: ClassVar = FIXED
 

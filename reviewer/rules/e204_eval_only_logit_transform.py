@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
-from reviewer.examples import hidden_question, in_place, ways_round
+from reviewer.examples import hidden_question, in_place, likelihood, ways_round
 from reviewer.found import Found
 from reviewer.repairs.arms import unified
 from reviewer.rules.base import Rule
@@ -38,6 +38,7 @@ class EvalOnlyLogitTransform(Rule):
         *in_place.ALIKE,
         *hidden_question.ALIKE,
         *ways_round.ALIKE,
+        *likelihood.ALIKE,
         _HEAD
         + """
 class GPT(nn.Module):
@@ -88,6 +89,7 @@ def evaluate(model, x, temperature=1.0):
         *in_place.TRANSFORMS,
         *hidden_question.TRANSFORMS,
         *ways_round.TRANSFORMS,
+        *likelihood.TRANSFORMS,
         _HEAD
         + """
 class GPT(nn.Module):
